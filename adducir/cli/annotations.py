@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
-from adducir.cli.console import note, open_progress
+from adducir.cli.console import note
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
@@ -71,26 +71,25 @@ def annotations_proxy_make(settings: ProxyMakeSettings) -> None:
     ranking: dict[str, list[str]] = {}
     for qid, docno in settings.read_run(settings.run).frame.select("qid", "docno").iter_rows():
         ranking.setdefault(qid, []).append(docno)
-    with open_progress():
-        tasks, source = list[SpanTask](), ""
-        if settings.contexts is not None:
-            kind, path = settings.contexts
-            tasks, source = [*CONTEXTS.make(kind).tasks(path)], str(path)
-        spans = [span for task in tasks for span in task.spans]
-        spans += read_spans(settings.spans) if settings.spans else ()
-        spans = multiple_choice.chosen(
-            spans, ranking, settings.groups, settings.sentences, settings.missed
-        )
-        docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
-        texts = multiple_choice.texts_of(tasks, docnos)
-        if settings.corpus is not None:
-            documents = settings.opened(settings.corpus)
-            fields, source = settings.fields or documents.default_fields, str(documents.source)
-            texts = {
-                document.docno: text_of(document, fields)
-                for document in documents
-                if document.docno in docnos
-            }
+    tasks, source = list[SpanTask](), ""
+    if settings.contexts is not None:
+        kind, path = settings.contexts
+        tasks, source = [*CONTEXTS.make(kind).tasks(path)], str(path)
+    spans = [span for task in tasks for span in task.spans]
+    spans += read_spans(settings.spans) if settings.spans else ()
+    spans = multiple_choice.chosen(
+        spans, ranking, settings.groups, settings.sentences, settings.missed
+    )
+    docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
+    texts = multiple_choice.texts_of(tasks, docnos)
+    if settings.corpus is not None:
+        documents = settings.opened(settings.corpus)
+        fields, source = settings.fields or documents.default_fields, str(documents.source)
+        texts = {
+            document.docno: text_of(document, fields)
+            for document in documents
+            if document.docno in docnos
+        }
     if not texts:
         hint = "Name the run's corpus."
         raise UsageError(f"{source} contains neither gold items nor candidates.", hint=hint)

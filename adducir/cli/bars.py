@@ -34,10 +34,13 @@ class BarProgress(Progress):
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self._ended.set()
-        self._hide_clock()
+        self.rest()
         while self._bars:
             self.finish()
+
+    def rest(self) -> None:
+        self._ended.set()
+        self._hide_clock()
 
     def _tick(self) -> None:
         while not self._ended.wait(TICK):

@@ -33,6 +33,7 @@ from pydantic import AliasChoices, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from adducir.cli.console import leaving_stdout_to_data, open_progress
 from adducir.cli.help import Explained, see_help
 from adducir.core.errors import (
     OF_A_CALL,
@@ -286,6 +287,7 @@ class Command(Explained):
         with ExitStack() as claims:
             claims.enter_context(speaking(wording_of(self.recipe)))
             outputs = _claim(ctx.obj, bool(ctx.params.get("force")), claims)
+            claims.enter_context(open_progress())
             if getattr(ctx.obj, "allow_code", False):
                 from adducir.core.planning import allowing_code
 
@@ -374,7 +376,6 @@ def wording_of(recipe: type[Recipe]) -> Wording:
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
     """Refuse what may not be written before anything is done; name the files without metadata."""
-    from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.files import is_standard_output, keeping_pipes
 

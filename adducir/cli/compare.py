@@ -68,27 +68,23 @@ def compare(settings: CompareOptions) -> None:
         adducir compare per-topic.csv --baseline BM25 --correction maxt
         adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
-    from adducir.cli.console import open_progress
     from adducir.evaluation.score_files import is_leaderboard, read_scores
     from adducir.statistics.comparison import compare as compared
     from adducir.tables.build import build_table
 
-    with open_progress():
-        names = common.system_names(settings.scores)
-        scores_of_files = [
-            read_scores(path, name, by=settings.score_columns) for path, name in names.items()
-        ]
-        scores, notes = directed(
-            scores_of_files, settings.higher_is_better, settings.lower_is_better
-        )
-        if settings.measures:
-            scores = chosen(scores, measure_names(settings.measures))
-        pooled = scores.pooled() if settings.pool_seeds else scores
-        comparison = compared(pooled, settings.testing())
-        files = [path for path in settings.scores if not path.is_dir()]
-        unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
-        layout = settings.layout(notes=notes, scores=digests(files))
-        table = build_table(comparison, replace(layout, evaluated=False, unit=unit))
+    names = common.system_names(settings.scores)
+    scores_of_files = [
+        read_scores(path, name, by=settings.score_columns) for path, name in names.items()
+    ]
+    scores, notes = directed(scores_of_files, settings.higher_is_better, settings.lower_is_better)
+    if settings.measures:
+        scores = chosen(scores, measure_names(settings.measures))
+    pooled = scores.pooled() if settings.pool_seeds else scores
+    comparison = compared(pooled, settings.testing())
+    files = [path for path in settings.scores if not path.is_dir()]
+    unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
+    layout = settings.layout(notes=notes, scores=digests(files))
+    table = build_table(comparison, replace(layout, evaluated=False, unit=unit))
     settings.print(table)
 
 
@@ -198,7 +194,6 @@ def reproduce(settings: ReproduceOptions) -> None:
 --new-baseline our-bm25.trec
         adducir reproduce original.trec_eval ours.trec_eval -m AP
     """
-    from adducir.cli.console import open_progress
     from adducir.evaluation.reproduction import (
         compare_effects,
         kendall_tau_of_runs,
@@ -208,56 +203,55 @@ def reproduce(settings: ReproduceOptions) -> None:
     from adducir.tables.build import Figure, build_table
     from adducir.tables.table import Column
 
-    with open_progress():
-        paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
-        scores, runs = _scores(settings, paths)
-        baselines = None
-        if settings.original_baseline is not None and settings.new_baseline is not None:
-            files = {"original": settings.original_baseline, "new": settings.new_baseline}
-            (first, second), _ = _scores(settings, files)
-            baselines = first, second
-        effects = compare_effects(scores[0], scores[1], baselines)
-        comparison = compared(
-            scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
+    paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
+    scores, runs = _scores(settings, paths)
+    baselines = None
+    if settings.original_baseline is not None and settings.new_baseline is not None:
+        files = {"original": settings.original_baseline, "new": settings.new_baseline}
+        (first, second), _ = _scores(settings, files)
+        baselines = first, second
+    effects = compare_effects(scores[0], scores[1], baselines)
+    comparison = compared(
+        scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
+    )
+    count, about = len(scores[0].qids), ""
+    rows = list[tuple[str, str, float | None, int]]()
+    for measure, effect in effects.items():
+        rows.append(("RMSE", measure, effect.rmse, count))
+        rows.append(("nRMSE", measure, effect.nrmse, count))
+        if effect.effect_ratio is not None:
+            rows.append(("Effect ratio", measure, effect.effect_ratio, count))
+            improvement = effect.delta_improvement
+            rows.append(("Delta relative improvement", measure, improvement, count))
+    if runs:
+        depth, p = settings.depth, settings.persistence
+        overlap, topics = overlap_of_runs(*runs, depth=depth, p=p)
+        rows.append(("RBO", DOCUMENTS, overlap, topics))
+        tau = kendall_tau_of_runs(*runs, depth=depth)
+        rows.append(("Kendall's tau", DOCUMENTS, tau, topics))
+        about = (
+            f"rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
+            f"{depth:,} documents of {topics:,} topics; "
         )
-        count, about = len(scores[0].qids), ""
-        rows = list[tuple[str, str, float | None, int]]()
-        for measure, effect in effects.items():
-            rows.append(("RMSE", measure, effect.rmse, count))
-            rows.append(("nRMSE", measure, effect.nrmse, count))
-            if effect.effect_ratio is not None:
-                rows.append(("Effect ratio", measure, effect.effect_ratio, count))
-                improvement = effect.delta_improvement
-                rows.append(("Delta relative improvement", measure, improvement, count))
-        if runs:
-            depth, p = settings.depth, settings.persistence
-            overlap, topics = overlap_of_runs(*runs, depth=depth, p=p)
-            rows.append(("RBO", DOCUMENTS, overlap, topics))
-            tau = kendall_tau_of_runs(*runs, depth=depth)
-            rows.append(("Kendall's tau", DOCUMENTS, tau, topics))
-            about = (
-                f"rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
-                f"{depth:,} documents of {topics:,} topics; "
-            )
-        notes = [
-            f"Agreement: {about}root mean square error per topic, and "
-            "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
-            "same) and delta relative improvement (0: the same)."
-        ]
-        if same := [measure for measure, effect in effects.items() if effect.rmse == 0]:
-            notes.append(
-                f"All {count:,} topics have the same values in both: {', '.join(same)}. "
-                "Equivalence is not tested when so few topics differ."
-            )
-        layout = settings.layout(notes=notes, runs=digests(paths.values()))
-        figures = [
-            Figure("", name, column, value if isfinite(value or 0) else None, topics, rates=False)
-            for name, column, value, topics in rows
-        ]
-        names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
-        columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
-        layout = replace(layout, sections=names)
-        table = build_table(comparison, layout, figures=figures, columns=columns)
+    notes = [
+        f"Agreement: {about}root mean square error per topic, and "
+        "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
+        "same) and delta relative improvement (0: the same)."
+    ]
+    if same := [measure for measure, effect in effects.items() if effect.rmse == 0]:
+        notes.append(
+            f"All {count:,} topics have the same values in both: {', '.join(same)}. "
+            "Equivalence is not tested when so few topics differ."
+        )
+    layout = settings.layout(notes=notes, runs=digests(paths.values()))
+    figures = [
+        Figure("", name, column, value if isfinite(value or 0) else None, topics, rates=False)
+        for name, column, value, topics in rows
+    ]
+    names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
+    columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
+    layout = replace(layout, sections=names)
+    table = build_table(comparison, layout, figures=figures, columns=columns)
     settings.print(table)
 
 

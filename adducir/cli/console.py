@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from adducir.core import setting
 from adducir.core.errors import (
@@ -26,9 +26,6 @@ from adducir.core.errors import (
 from adducir.core.packages import blamed, lacking
 from adducir.core.progress import Progress
 from adducir.core.texts import NAME_BYTES, shortened, visible
-
-if TYPE_CHECKING:
-    from adducir.cli.bars import BarProgress
 
 FIRST_LINE_AFTER = 5.0
 """Seconds of work before the first progress line without a terminal."""
@@ -59,7 +56,7 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
         with suppress(AttributeError):  # a terminal may lack a character
             is_utf8 = str(stream.encoding).lower() in ("utf-8", "utf8")
             stream.reconfigure(errors=NAME_BYTES if is_utf8 else "replace")  # type: ignore[union-attr]
-        with _beside_bars(stream):
+        with beside_bars(stream):
             stream.write(text if text.endswith("\n") else text + "\n")
             stream.flush()
         return
@@ -72,11 +69,11 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 
 def note(message: str) -> None:
     """Show one line on stderr; control characters from data are escaped."""
-    with _beside_bars(sys.stderr):
+    with beside_bars(sys.stderr):
         print(visible(message), file=sys.stderr)
 
 
-def _beside_bars(stream: IO[str]) -> AbstractContextManager[None]:
+def beside_bars(stream: IO[str]) -> AbstractContextManager[None]:
     bars: Any = sys.modules.get("tqdm")
     return bars.tqdm.external_write_mode(stream) if bars else nullcontext()
 
@@ -98,8 +95,10 @@ def is_terminal(stream: IO[str]) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def open_progress() -> "PlainProgress | BarProgress":
-    """Progress for this console; use it in a ``with``, which ends the bars on errors."""
+def open_progress() -> Progress:
+    """Progress for this console, around each command; the end of ``with`` ends the bars."""
+    if os.environ.get("RANK", "0") != "0":  # the first process of a distributed training speaks
+        return Progress()
     if not is_terminal(sys.stderr):
         return PlainProgress(sys.stderr)
     from adducir.cli.bars import BarProgress

@@ -8,6 +8,7 @@ from pydantic import Field
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import AskingModel, Computing
+from adducir.cli.console import near, note
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import needs
@@ -23,8 +24,7 @@ class Doc2QueryOptions(Computing, CorpusReading):
     output: common.JsonLines
     number: int = option("Queries per document.", default=20, ge=1)
     filter: str | None = optional(
-        "A reranker that scores each query with its document (doc2query--).",
-        metavar="MODEL",
+        "A reranker that scores each query with its document (doc2query--).", metavar="MODEL"
     )
     keep: Annotated[float, needs("filter"), Field(gt=0, le=1)] = option(
         "The share of all queries to keep, by score.", default=0.3
@@ -61,7 +61,6 @@ def doc2query(settings: Doc2QueryOptions) -> None:
         adducir doc2query -m models/t5 -c cacm.jsonl --filter cross-encoder:models/ce -o best.jsonl
     """
     from adducir.cli.common import stem
-    from adducir.cli.console import near, note, open_progress
     from adducir.expansion.doc2query import Generation, QueryCorpus, generate_queries, score_queries
     from adducir.models.sources import model_source
     from adducir.rerankers.recipe import open_reranker
@@ -73,18 +72,17 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     own = settings.model_dump(include={*Generation.model_fields} - {"read"})
     generation = Generation(read=settings.fields, **own)
     running, rebuild = settings.running(), settings.rebuild
-    with open_progress():
-        documents = settings.opened(settings.corpus)
-        source = model_source(settings.model)
-        manifest = generate_queries(source, documents, target, generation, running, rebuild=rebuild)
-        fingerprints, scores, keep = [manifest.fingerprint], None, 1.0
-        if settings.filter is not None:
-            reranker = open_reranker(settings.filter, running=running)
-            scores, keep = target.with_name(f"{target.name}.scores"), settings.keep
-            scored = score_queries(target, documents, reranker, scores, running, rebuild=rebuild)
-            fingerprints.append(scored.fingerprint)
-        corpus = QueryCorpus(documents, target, tuple(fingerprints), scores, keep)
-        count, words = corpus.write(output)
+    documents = settings.opened(settings.corpus)
+    source = model_source(settings.model)
+    manifest = generate_queries(source, documents, target, generation, running, rebuild=rebuild)
+    fingerprints, scores, keep = [manifest.fingerprint], None, 1.0
+    if settings.filter is not None:
+        reranker = open_reranker(settings.filter, running=running)
+        scores, keep = target.with_name(f"{target.name}.scores"), settings.keep
+        scored = score_queries(target, documents, reranker, scores, running, rebuild=rebuild)
+        fingerprints.append(scored.fingerprint)
+    corpus = QueryCorpus(documents, target, tuple(fingerprints), scores, keep)
+    count, words = corpus.write(output)
     total = manifest.counts["queries"]
     kept = f", {keep:.0%} of them kept" if scores else ""
     note(f"{near(output)}: {count:,} documents, {total:,} queries{kept}, {words:,} words added")
@@ -109,7 +107,6 @@ def query2doc(settings: Query2docOptions) -> None:
     Examples:
         adducir query2doc -t bundled:topics -l llm/qwen.yaml -o topics.query2doc.tsv
     """
-    from adducir.cli.console import near, open_progress
     from adducir.core.files import publishing, writing_text
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import QueryPrompt, open_prompt
@@ -119,16 +116,15 @@ def query2doc(settings: Query2docOptions) -> None:
     prompt = open_prompt(settings.prompt, QueryPrompt)
     form = settings.model_dump(include={"repeats", "failures"})
     expansion = Expansion(open_llm(settings.llm), prompt, is_dense=settings.dense, **form)
-    with open_progress() as progress:
-        topics = settings.read_topics(settings.topics)
-        asked = settings.asked(expansion.model, [expansion.talk(topics)], settings.output)
-        if asked is None:
-            return
-        expanded = expansion.expanded(topics, *asked)
-        with publishing(metadata_for(settings.output)) as hidden:
-            hidden.write_text(metadata_text({"query2doc": expanded.facts}), encoding="utf-8")
-        with writing_text(settings.output) as file:
-            for qid, query in zip(topics.qids, expanded.topics.queries, strict=True):
-                file.write(f"{qid}\t{query}\n")
-        written = sum(map(bool, expanded.passages))
-        progress.note(f"{near(settings.output)}: {written:,} of {len(topics):,} queries expanded")
+    topics = settings.read_topics(settings.topics)
+    asked = settings.asked(expansion.model, [expansion.talk(topics)], settings.output)
+    if asked is None:
+        return
+    expanded = expansion.expanded(topics, *asked)
+    with publishing(metadata_for(settings.output)) as hidden:
+        hidden.write_text(metadata_text({"query2doc": expanded.facts}), encoding="utf-8")
+    with writing_text(settings.output) as file:
+        for qid, query in zip(topics.qids, expanded.topics.queries, strict=True):
+            file.write(f"{qid}\t{query}\n")
+    written = sum(map(bool, expanded.passages))
+    note(f"{near(settings.output)}: {written:,} of {len(topics):,} queries expanded")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import adducir
 from adducir.cli.command import Command, option, rare_fields
+from adducir.cli.console import show
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, AdducirError, MachineError
 from adducir.core.packages import EXTRAS, Requirement, installing, requirements
 from adducir.core.recipe import Recipe
@@ -44,14 +45,11 @@ def doctor(settings: DoctorOptions) -> int:
         adducir doctor
         adducir doctor --json
     """
-    from adducir.cli.console import open_progress, show
-
     findings: list[dict[str, str]] = []
     for check in all_checks():
         finding = {"part": check.part, "name": check.name, "state": "ok", "hint": ""}
         try:
-            with open_progress():
-                finding["detail"] = check.look()
+            finding["detail"] = check.look()
         except Exception as error:  # noqa: BLE001  (a broken package may raise anything)
             words = error.what if isinstance(error, AdducirError) else str(error) or repr(error)
             hint = error.hint if isinstance(error, AdducirError) else None
@@ -175,7 +173,6 @@ def kinds(settings: KindsOptions) -> None:
         adducir kinds
         adducir kinds fusion feedback
     """
-    from adducir.cli.console import show
     from adducir.families import listing
 
     names = tuple(name for name in settings.families or FAMILIES if name != SETTINGS)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
+from adducir.cli.console import note
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURES, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError, said
 from adducir.core.recipe import Needs, needs, without
@@ -93,7 +94,6 @@ def evaluate(settings: EvaluateOptions) -> None:
     """
     systems, named = _systems(settings.runs, settings)
 
-    from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import (
@@ -111,97 +111,94 @@ def evaluate(settings: EvaluateOptions) -> None:
     from adducir.tables.report_data import ReportData
     from adducir.tables.run_facts import RunFacts, check_judged
 
-    with open_progress():
-        judge = settings.judge or notes.judge_of(settings.qrels)
-        is_alone = judge and not (settings.people or settings.model_qrels)
-        if settings.people and not judge:
-            raise UsageError(notes.NOBODY_NAMED)
-        if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):
-            raise UsageError(f"all judgements are by {judge}: {said(notes.WORD_ALONE)}.")
-        negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
-        read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
-        judged = read(settings.qrels)
-        by_model = read(settings.model_qrels) if settings.model_qrels else None
-        people: PeoplesEvaluator | None = None
-        if settings.people:
-            from adducir.judges import people as sampled
+    judge = settings.judge or notes.judge_of(settings.qrels)
+    is_alone = judge and not (settings.people or settings.model_qrels)
+    if settings.people and not judge:
+        raise UsageError(notes.NOBODY_NAMED)
+    if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):
+        raise UsageError(f"all judgements are by {judge}: {said(notes.WORD_ALONE)}.")
+    negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
+    read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
+    judged = read(settings.qrels)
+    by_model = read(settings.model_qrels) if settings.model_qrels else None
+    people: PeoplesEvaluator | None = None
+    if settings.people:
+        from adducir.judges import people as sampled
 
-            about = settings.people, judged, str(judge), settings.measures
-            people = sampled.PeoplesEvaluator.of(*about, negative=negative)
-            judged, by_model = people.qrels, people.model_qrels
-        evaluator = people or Evaluator(judged, measures, negative_grades=negative)
-        if by_model is not None:
-            check_judged(judged, by_model, str(judge))
-        topics = settings.read_topics(settings.topics) if settings.topics else None
-        parsed = evaluator.measures
-        model = Evaluator(by_model, parsed, negative_grades=negative) if by_model else None
-        queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
-        facts = RunFacts(
-            judged,
-            parsed,
-            systems=len(systems) if settings.form == "html" else 0,
-            queries=queries,
-            unjudged=settings.unjudged,
-            model=model,
-            judge=str(judge),
-        )
-        scores_of_runs = []
-        for path, system in systems.items():
-            try:
-                # A search may find nothing; metadata beside a run show that this was intended.
-                run = settings.read_run(path, allow_empty=metadata_for(path).is_file())
-            except InputError as error:
-                if error.absent and is_measure(str(path)):
-                    reason = f"{path} is a measure, but each option takes one value."
-                    raise UsageError(
-                        reason, hint="Join measures by commas: -m nDCG@10,AP."
-                    ) from None
-                if not settings.skip_broken:
-                    raise
-                note(f"left out: {error}")
-                continue
-            scores_of_runs.append(evaluator.score(run, system=system))
-            facts.add(run, system, system_of(system) if settings.pool_seeds else system)
-        if not scores_of_runs:
-            raise UsageError("none of the runs can be read.")
-        scores = Scores.concat(scores_of_runs)
-        for warning in unmatched(scores.evaluations, {}):
-            note(warning)
-        if settings.form == "csv" and (message := facts.misspelt()):  # which lacks notes
-            note(f"Warning: {message}")
-        comparison = compare(
-            scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
-        )
-        names = _shown(settings.names, comparison.systems)
-        by_whom: list[str] = []
-        if people is not None:
-            by_whom = [*people.notes(names, settings.style)]
-        elif judge and is_alone:
-            by_whom = [notes.alone_note(judge, tested=settings.uncorrected)]
-        if judge:
-            by_whom += notes.circular_note(judge, settings.qrels, systems)
-        by_whom += notes.answer_notes(settings.qrels, systems)
-        layout = settings.layout(
-            material=ReportData({"": facts.hits}),
-            notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
-            qrels=judged.source,
-            **({"judge": judge} if judge else {}),
-            **(people.facts if people is not None else {}),
-            runs={
-                name: {"path": str(path), "sha256": file_digest(path)}
-                for path, name in systems.items()
-                if name in scores.systems
-            },
-        )
-        title = notes.titled(settings.caption, judge if is_alone else None)
-        layout = replace(
-            layout,
-            title=title,
-            system_names=names,
-            evaluated=not settings.people,
-            powered=facts.powered(comparison),
-        )
-        table = build_table(comparison, layout)
+        about = settings.people, judged, str(judge), settings.measures
+        people = sampled.PeoplesEvaluator.of(*about, negative=negative)
+        judged, by_model = people.qrels, people.model_qrels
+    evaluator = people or Evaluator(judged, measures, negative_grades=negative)
+    if by_model is not None:
+        check_judged(judged, by_model, str(judge))
+    topics = settings.read_topics(settings.topics) if settings.topics else None
+    parsed = evaluator.measures
+    model = Evaluator(by_model, parsed, negative_grades=negative) if by_model else None
+    queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
+    facts = RunFacts(
+        judged,
+        parsed,
+        systems=len(systems) if settings.form == "html" else 0,
+        queries=queries,
+        unjudged=settings.unjudged,
+        model=model,
+        judge=str(judge),
+    )
+    scores_of_runs = []
+    for path, system in systems.items():
+        try:
+            # A search may find nothing; metadata beside a run show that this was intended.
+            run = settings.read_run(path, allow_empty=metadata_for(path).is_file())
+        except InputError as error:
+            if error.absent and is_measure(str(path)):
+                reason = f"{path} is a measure, but each option takes one value."
+                raise UsageError(reason, hint="Join measures by commas: -m nDCG@10,AP.") from None
+            if not settings.skip_broken:
+                raise
+            note(f"left out: {error}")
+            continue
+        scores_of_runs.append(evaluator.score(run, system=system))
+        facts.add(run, system, system_of(system) if settings.pool_seeds else system)
+    if not scores_of_runs:
+        raise UsageError("none of the runs can be read.")
+    scores = Scores.concat(scores_of_runs)
+    for warning in unmatched(scores.evaluations, {}):
+        note(warning)
+    if settings.form == "csv" and (message := facts.misspelt()):  # which lacks notes
+        note(f"Warning: {message}")
+    comparison = compare(
+        scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
+    )
+    names = _shown(settings.names, comparison.systems)
+    by_whom: list[str] = []
+    if people is not None:
+        by_whom = [*people.notes(names, settings.style)]
+    elif judge and is_alone:
+        by_whom = [notes.alone_note(judge, tested=settings.uncorrected)]
+    if judge:
+        by_whom += notes.circular_note(judge, settings.qrels, systems)
+    by_whom += notes.answer_notes(settings.qrels, systems)
+    layout = settings.layout(
+        material=ReportData({"": facts.hits}),
+        notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
+        qrels=judged.source,
+        **({"judge": judge} if judge else {}),
+        **(people.facts if people is not None else {}),
+        runs={
+            name: {"path": str(path), "sha256": file_digest(path)}
+            for path, name in systems.items()
+            if name in scores.systems
+        },
+    )
+    title = notes.titled(settings.caption, judge if is_alone else None)
+    layout = replace(
+        layout,
+        title=title,
+        system_names=names,
+        evaluated=not settings.people,
+        powered=facts.powered(comparison),
+    )
+    table = build_table(comparison, layout)
     settings.print(table, per_topic=settings.per_topic)
 
 

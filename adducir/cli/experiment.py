@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.common import Computing
+from adducir.cli.console import near, note, show
 from adducir.cli.tabled import Printed
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import without
@@ -42,37 +43,34 @@ def experiment(settings: ExperimentOptions) -> None:
         adducir experiment experiments/demo.yaml --dry-run
         adducir experiment experiments/demo.yaml --set systems.BM25.k1=1.2
     """
-    from adducir.cli.console import near, open_progress, show
-
     output = settings.output
-    with open_progress() as progress:
-        gc.disable()  # nearly everything loaded here stays; collecting takes a tenth of the time
-        try:
-            from adducir.experiments.experiment import plan_experiment
+    gc.disable()  # nearly everything loaded here stays; collecting takes a tenth of the time
+    try:
+        from adducir.experiments.experiment import plan_experiment
 
-            how: Any = {"rebuild": settings.rebuild, "dry_run": settings.dry_run}
-            plan = plan_experiment(settings.file, settings.changes, **how)
-        finally:
-            gc.enable()
-        if settings.dry_run:
-            show("\n".join([*plan.lines(), *plan.planner.notes()]), output)
-            if lacking := {str(error.path) for error in plan.planner.lacks()}:
-                files = counted(len(lacking), "file")
-                message = f"{files} that it names cannot be found, see above."
-                raise InputError(message, path=settings.file)
-            return
-        if output is not None and plan.study.tables > 1:
-            raise UsageError(
-                f"this study has {plan.study.tables} tables, but --output is one file.",
-                hint=f"Omit it: all formats go to {near(plan.output)}.",
-            )
-        from adducir.experiments.experiment import run_experiment
-        from adducir.experiments.step import Context
-
-        context = Context(
-            settings.threads, settings.device, settings.batch_tokens, settings.execution()
+        how: Any = {"rebuild": settings.rebuild, "dry_run": settings.dry_run}
+        plan = plan_experiment(settings.file, settings.changes, **how)
+    finally:
+        gc.enable()
+    if settings.dry_run:
+        show("\n".join([*plan.lines(), *plan.planner.notes()]), output)
+        if lacking := {str(error.path) for error in plan.planner.lacks()}:
+            files = counted(len(lacking), "file")
+            message = f"{files} that it names cannot be found, see above."
+            raise InputError(message, path=settings.file)
+        return
+    if output is not None and plan.study.tables > 1:
+        raise UsageError(
+            f"this study has {plan.study.tables} tables, but --output is one file.",
+            hint=f"Omit it: all formats go to {near(plan.output)}.",
         )
-        outcome = run_experiment(plan, context=context, allow_code=settings.allow_code)
-        progress.note(f"table and report: {near(plan.output)}")
+    from adducir.experiments.experiment import run_experiment
+    from adducir.experiments.step import Context
+
+    context = Context(
+        settings.threads, settings.device, settings.batch_tokens, settings.execution()
+    )
+    outcome = run_experiment(plan, context=context, allow_code=settings.allow_code)
+    note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         settings.print(table)

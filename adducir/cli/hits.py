@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from adducir.cli.console import is_terminal, open_progress
+from adducir.cli.console import beside_bars, is_terminal
 from adducir.core.errors import ArtifactError
 from adducir.core.texts import counted, visible
 from adducir.corpora.documents import Document, text_of
@@ -32,12 +32,13 @@ class Screen(Console):
         self.width = min(self.width, WIDEST)
 
     def print(self, *objects: Any, **style: Any) -> None:
-        if self.is_terminal:
-            super().print(*objects, **style)
-            return
-        with self.capture() as printed:
-            super().print(*objects, **style)
-        self.file.write(re.sub(r" +$", "", printed.get(), flags=re.MULTILINE))
+        with beside_bars(self.file):
+            if self.is_terminal:
+                super().print(*objects, **style)
+                return
+            with self.capture() as printed:
+                super().print(*objects, **style)
+            self.file.write(re.sub(r" +$", "", printed.get(), flags=re.MULTILINE))
 
 
 def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
@@ -85,11 +86,10 @@ def print_hits(
     search: "Callable[[str], Hits]",
     grades: Mapping[str, int] | None = None,
 ) -> None:
-    with open_progress():
-        hits = search(query)
-        shown = hits.docnos if hits.passages is None else hits.passages
-        ranked = list(zip(hits.docnos, shown, hits.scores.tolist(), strict=True))
-        documents = texts_of(index, list(shown))
+    hits = search(query)
+    shown = hits.docnos if hits.passages is None else hits.passages
+    ranked = list(zip(hits.docnos, shown, hits.scores.tolist(), strict=True))
+    documents = texts_of(index, list(shown))
     out = Screen()
     out.print(Text(f"{visible(query)}: {counted(len(ranked), 'hit')}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))

@@ -10,6 +10,7 @@ from pydantic import create_model, model_validator
 from adducir.cli import common
 from adducir.cli.command import option, optional
 from adducir.cli.common import Computing
+from adducir.cli.console import near, note
 from adducir.core.errors import UsageError
 from adducir.core.meanings import meaning
 from adducir.core.texts import counted
@@ -86,14 +87,11 @@ def index(settings: IndexOptions) -> None:
     if source is None:
         raise UsageError("name a SOURCE, or --weights.")
 
-    from adducir.cli.console import near, open_progress
-
-    with open_progress() as progress:
-        corpus = settings.opened(str(source))
-        manifest = settings.settings.build(
-            corpus, settings.output, settings.running(), rebuild=settings.rebuild
-        )
-        progress.note(f"{near(settings.output)}: {summary(manifest)}")
+    corpus = settings.opened(str(source))
+    manifest = settings.settings.build(
+        corpus, settings.output, settings.running(), rebuild=settings.rebuild
+    )
+    note(f"{near(settings.output)}: {summary(manifest)}")
 
 
 def summary(manifest: "Manifest") -> str:

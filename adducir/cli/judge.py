@@ -8,6 +8,7 @@ from pydantic import model_validator
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import LLM, WRITE_ANYWAY, AskingModel
+from adducir.cli.console import near, note
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
@@ -79,7 +80,6 @@ def judge(settings: JudgeOptions) -> None:
         return
     settings.check_source()
 
-    from adducir.cli.console import near, open_progress
     from adducir.judges.exchange import refuse_unreadable, told
     from adducir.judges.grading import ModelJudgements, judging
     from adducir.judges.llm import open_llm
@@ -89,37 +89,35 @@ def judge(settings: JudgeOptions) -> None:
     if settings.llm is None or settings.topics is None:
         return  # refused by the recipe
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt, Prompt)
-    with open_progress() as progress:
-        runs = [settings.read_run(path) for path in settings.runs]
-        topics = settings.read_about(settings.topics)
-        pairs = pooled(runs, settings.depth, topics)
-        refuse_empty_queries(
-            {qid: topics[qid]["query"] for qid in pairs["qid"].unique(maintain_order=True)}
-        )
-        texts = settings.by_docno(pairs["docno"])
-        talk = judging(pairs, topics, texts, model, prompt, settings.repeat)
-        if settings.dry_run:
-            long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
-            progress.note(f"{counted(sum(long), 'text')} cut")
-        if (asked := settings.asked(model, [talk], settings.output)) is None:
-            return
-        (frame,), record = asked
-        judged = ModelJudgements(frame, model, prompt, record)
-        statuses = counts = told(judged.statuses)
-        if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
-            counts += f", such as {shortened(unparsed[0])!r}"
-        what, most = "pairs have no grade", settings.failures
-        refuse_unreadable(judged.ungraded, most, what, counts, record.path, WRITE_ANYWAY)
-        more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
-        judged.write(settings.output, more)
-        progress.note(
-            f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
-            f"{record.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
-        )
+    runs = [settings.read_run(path) for path in settings.runs]
+    topics = settings.read_about(settings.topics)
+    pairs = pooled(runs, settings.depth, topics)
+    refuse_empty_queries(
+        {qid: topics[qid]["query"] for qid in pairs["qid"].unique(maintain_order=True)}
+    )
+    texts = settings.by_docno(pairs["docno"])
+    talk = judging(pairs, topics, texts, model, prompt, settings.repeat)
+    if settings.dry_run:
+        long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
+        note(f"{counted(sum(long), 'text')} cut")
+    if (asked := settings.asked(model, [talk], settings.output)) is None:
+        return
+    (frame,), record = asked
+    judged = ModelJudgements(frame, model, prompt, record)
+    statuses = counts = told(judged.statuses)
+    if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
+        counts += f", such as {shortened(unparsed[0])!r}"
+    what, most = "pairs have no grade", settings.failures
+    refuse_unreadable(judged.ungraded, most, what, counts, record.path, WRITE_ANYWAY)
+    more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
+    judged.write(settings.output, more)
+    note(
+        f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
+        f"{record.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
+    )
 
 
 def _write_page(settings: JudgeOptions) -> None:
-    from adducir.cli.console import near, note
     from adducir.judges.by_hand import page_for
 
     if len(settings.runs) > 1:

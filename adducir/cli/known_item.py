@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import Computing
-from adducir.cli.console import near, note, open_progress
+from adducir.cli.console import near, note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
@@ -86,7 +86,7 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
         if settings.key is not None:
             raise UsageError("a submission ranks all candidates: leave out --key.")
     tasks = partial(_tasks, settings.spans, settings.candidates, contexts, settings.key)
-    with open_progress(), using_threads(settings.threads), ExitStack() as stack:
+    with using_threads(settings.threads), ExitStack() as stack:
         if (lexical := _lexical(settings.model)) is not None:
             if settings.key is not None:
                 hint = "Rank all candidates: BM25 chooses the first that the key has."

@@ -1,6 +1,5 @@
 """``adducir train``, ``adducir encode``, and ``adducir deepct``: evaluate, expand, show."""
 
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -10,9 +9,11 @@ from typing import Annotated, ClassVar, Literal
 from adducir.cli import common
 from adducir.cli.command import option, optional
 from adducir.cli.common import Computing
+from adducir.cli.console import is_terminal, near, note, show
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.planning import planning
+from adducir.core.progress import Progress
 from adducir.core.recipe import Needs, Recipe, needs, without
 from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.encoders.settings import EncodingSettings
@@ -53,16 +54,11 @@ def train(settings: TrainOptions) -> None:
         adducir train encoders/egret.yaml --dry-run
         adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
-    from adducir.cli.console import near, note, open_progress, show
     from adducir.training.run import planned, train_model
     from adducir.training.trainable import open_training
 
     threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
-    is_first = os.environ.get("RANK", "0") == "0"
-    with (
-        open_progress() if is_first else nullcontext(),
-        planning() if settings.dry_run else nullcontext(),
-    ):
+    with planning() if settings.dry_run else nullcontext():
         plan = open_training(settings.recipe, [*settings.changes, *threads])
         target = settings.output or settings.recipe.with_suffix("")
         if settings.dry_run:
@@ -131,30 +127,28 @@ def encode(settings: EncodeOptions) -> None:
     if (settings.corpus, settings.spans, settings.topics).count(None) != 2:
         raise UsageError("give exactly one of --corpus, --spans and --topics.")
 
-    from adducir.cli.console import near, note, open_progress
     from adducir.encoders.encoding import encode as encode_items
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
     from adducir.encoders.kinds import encoder_source
     from adducir.training.leaks import note_seen
 
-    with open_progress():
-        source = encoder_source(settings.model, encoding=settings)
-        if settings.spans is not None:
-            items = items_of_spans(settings.spans, settings.side)
-        elif settings.topics is not None:
-            topics = settings.read_topics(settings.topics)
-            note_seen(source.query.folder, topics)
-            items = items_of_topics(topics)
-        else:
-            items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
-        manifest = encode_items(
-            source,
-            items,
-            settings.output,
-            settings.running(),
-            sparse=settings.sparse,
-            rebuild=settings.rebuild,
-        )
+    source = encoder_source(settings.model, encoding=settings)
+    if settings.spans is not None:
+        items = items_of_spans(settings.spans, settings.side)
+    elif settings.topics is not None:
+        topics = settings.read_topics(settings.topics)
+        note_seen(source.query.folder, topics)
+        items = items_of_topics(topics)
+    else:
+        items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
+    manifest = encode_items(
+        source,
+        items,
+        settings.output,
+        settings.running(),
+        sparse=settings.sparse,
+        rebuild=settings.rebuild,
+    )
     counts = manifest.counts
     summary = (
         f"{counts['weights']:,} weights of {counts['texts']:,} texts"
@@ -189,14 +183,13 @@ def deepct_evaluate(settings: DeepCTEvaluateOptions) -> None:
         adducir deepct evaluate deepct/cacm.yaml
         adducir deepct evaluate deepct/cacm.yaml --set training.seed=1
     """
-    from adducir.cli.console import note, open_progress, show
     from adducir.deepct.training import DeepCT, evaluate_recovery
     from adducir.models.machine import using_threads
     from adducir.models.running import Running
     from adducir.models.sources import trained_folder
     from adducir.training.trainable import open_training
 
-    with open_progress(), using_threads(settings.threads):
+    with using_threads(settings.threads):
         training = open_training(settings.recipe, settings.changes)
         if not isinstance(training, DeepCT):
             raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
@@ -254,7 +247,6 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs -o pairs.jsonl.gz
     """
     from adducir.cli.common import stem
-    from adducir.cli.console import near, note, open_progress
     from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
     from adducir.deepct.recipe import TermWeighterSettings
     from adducir.models.sources import trained_folder
@@ -264,15 +256,14 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
         raise UsageError("standard output requires --weights.")
     folder = trained_folder(settings.model)
     target = settings.weights or output.with_name(f"{stem(output)}.weights")
-    with open_progress():
-        documents = settings.opened(settings.corpus)
-        model = TermWeighterSettings.load(folder)
-        manifest = predict_corpus_weights(
-            folder, documents, target, settings.running(), rebuild=settings.rebuild
-        )
-        rendering = Rendering(scale=settings.scale, transform=settings.transform)
-        expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
-        count, once = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
+    documents = settings.opened(settings.corpus)
+    model = TermWeighterSettings.load(folder)
+    manifest = predict_corpus_weights(
+        folder, documents, target, settings.running(), rebuild=settings.rebuild
+    )
+    rendering = Rendering(scale=settings.scale, transform=settings.transform)
+    expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
+    count, once = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
     lost = f", {once:,} of which keep each word once" if once else ""
     words = manifest.counts["words"]
     note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
@@ -292,14 +283,13 @@ def deepct_show(settings: DeepCTShowOptions) -> None:
         adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'
         adducir deepct show --model deepct/demo --text 'Schools should ban phones.'
     """
-    from adducir.cli.console import is_terminal, open_progress, show
     from adducir.deepct.model import TermWeighter
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
     from adducir.training.trainable import note_older
 
     text = sys.stdin.read() if settings.text == "-" else settings.text
-    with open_progress() if is_terminal(sys.stderr) else nullcontext():
+    with nullcontext() if is_terminal(sys.stderr) else Progress():
         folder = trained_folder(settings.model)
         note_older(folder)
         weighter = TermWeighter.load(folder)

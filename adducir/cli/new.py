@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
+from adducir.cli.console import note
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.files import FOLDERS, writing_bytes
 from adducir.core.recipe import Recipe
@@ -32,8 +33,6 @@ def new(settings: NewOptions) -> None:
         adducir new my-study
         adducir new --plugin my-measures
     """
-    from adducir.cli.console import note
-
     folder = settings.folder
     if settings.plugin:
         make_plugin(folder)
@@ -64,7 +63,6 @@ def demo(settings: DemoOptions) -> None:
         adducir demo
         adducir demo --folder study
     """
-    from adducir.cli.console import note
     from adducir.cli.experiment import ExperimentOptions, experiment
 
     study = settings.folder or (Path() if FILE.is_file() else DEMO)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import WRITE_ANYWAY, AskingModel
+from adducir.cli.console import near, note
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
@@ -80,8 +81,7 @@ class NuggetsScoreOptions(RunReading):
         "Values per topic, for `adducir compare`.", writes=Writes("file", (".csv",))
     )
     nuggets: Path | None = optional(
-        "The nuggets: topics of theirs that nobody's texts were assigned to count 0.",
-        "-n",
+        "The nuggets: topics of theirs that nobody's texts were assigned to count 0.", "-n"
     )
     runs: tuple[Path, ...] = option(
         "The runs whose documents were looked at; can be repeated.", "-r", default=()
@@ -113,7 +113,6 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
 
     import polars as pl
 
-    from adducir.cli.console import near, open_progress
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import write_banks
     from adducir.judges.nuggets import PROMPTS, NuggetWriter
@@ -121,33 +120,32 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
 
     model = open_llm(settings.llm)
     writer = NuggetWriter(model, settings.prompts or PROMPTS, settings.window, settings.max_nuggets)
-    with open_progress() as progress:
-        runs = [settings.read_run(path) for path in settings.runs]
-        topics = settings.read_about(settings.topics)
-        tops = [run.top(settings.depth).to_polars().select("qid", "docno", "rank") for run in runs]
-        pairs = pl.concat(tops).group_by("qid", "docno").agg(pl.col("rank").min())
-        pairs = pairs.sort("qid", "rank", "docno")
-        by_docno = settings.by_docno(pairs["docno"])
-        by_qid = pairs.partition_by("qid", as_dict=True)
-        texts = {
-            qid: [by_docno[docno] for docno in by_qid[qid,]["docno"]]
-            for qid in topics
-            if (qid,) in by_qid
-        }
-        refuse_empty_queries({qid: topics[qid]["query"] for qid in texts})
-        statuses = Counter[str]()
-        talks = [writer.talk(qid, topics[qid], some, statuses) for qid, some in texts.items()]
-        bounds = [writer.bound(topics[qid], some) for qid, some in texts.items()]
-        if (asked := settings.asked(model, talks, settings.output, bounds)) is None:
-            return
-        banks, record = asked
-        said = _readable(statuses, settings.failures, record)
-        write_banks(banks, settings.output)
-        total = sum(len(bank.nuggets) for bank in banks)
-        progress.note(
-            f"{near(settings.output)}: {counted(total, 'nugget')} of {counted(len(banks), 'topic')}"
-            f" by {model.name}: {said}"
-        )
+    runs = [settings.read_run(path) for path in settings.runs]
+    topics = settings.read_about(settings.topics)
+    tops = [run.top(settings.depth).to_polars().select("qid", "docno", "rank") for run in runs]
+    pairs = pl.concat(tops).group_by("qid", "docno").agg(pl.col("rank").min())
+    pairs = pairs.sort("qid", "rank", "docno")
+    by_docno = settings.by_docno(pairs["docno"])
+    by_qid = pairs.partition_by("qid", as_dict=True)
+    texts = {
+        qid: [by_docno[docno] for docno in by_qid[qid,]["docno"]]
+        for qid in topics
+        if (qid,) in by_qid
+    }
+    refuse_empty_queries({qid: topics[qid]["query"] for qid in texts})
+    statuses = Counter[str]()
+    talks = [writer.talk(qid, topics[qid], some, statuses) for qid, some in texts.items()]
+    bounds = [writer.bound(topics[qid], some) for qid, some in texts.items()]
+    if (asked := settings.asked(model, talks, settings.output, bounds)) is None:
+        return
+    banks, record = asked
+    said = _readable(statuses, settings.failures, record)
+    write_banks(banks, settings.output)
+    total = sum(len(bank.nuggets) for bank in banks)
+    note(
+        f"{near(settings.output)}: {counted(total, 'nugget')} of {counted(len(banks), 'topic')}"
+        f" by {model.name}: {said}"
+    )
 
 
 def nuggets_assign(settings: NuggetsAssignOptions) -> None:
@@ -159,7 +157,6 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
     Examples:
         adducir nuggets assign responses.jsonl -n nuggets.jsonl -l llm/qwen.yaml -o assigned.jsonl
     """
-    from adducir.cli.console import near, open_progress
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import read_banks, write_assigned
     from adducir.judges.nuggets import PROMPTS, assigning
@@ -167,26 +164,22 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
 
     model = open_llm(settings.llm)
     prompt = open_prompt("assign.yaml", Prompt, settings.prompts or PROMPTS)
-    with open_progress() as progress:
-        banks = {bank.qid: bank for bank in read_banks(settings.nuggets)}
-        items = list(_texts(settings, banks))
-        if not items:
-            raise UsageError("none of the texts belongs to a topic with nuggets.")
-        statuses = Counter[str]()
-        talks = [assigning(item, model, prompt, statuses) for item in items]
-        if (asked := settings.asked(model, talks, settings.output)) is None:
-            return
-        assigned, record = asked
-        said = _readable(statuses, settings.failures, record)
-        write_assigned(assigned, settings.output)
-        progress.note(
-            f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: {said}"
-        )
+    banks = {bank.qid: bank for bank in read_banks(settings.nuggets)}
+    items = list(_texts(settings, banks))
+    if not items:
+        raise UsageError("none of the texts belongs to a topic with nuggets.")
+    statuses = Counter[str]()
+    talks = [assigning(item, model, prompt, statuses) for item in items]
+    if (asked := settings.asked(model, talks, settings.output)) is None:
+        return
+    assigned, record = asked
+    said = _readable(statuses, settings.failures, record)
+    write_assigned(assigned, settings.output)
+    note(f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: {said}")
 
 
 def _texts(settings: NuggetsAssignOptions, banks: "Mapping[str, Bank]") -> "Iterator[Assigned]":
     """Each text with the nuggets of its topic: responses by system, or documents once."""
-    from adducir.cli.console import note
     from adducir.judges.nugget_files import read_responses
     from adducir.judges.nuggets import Assigned
     from adducir.judges.sampling import pooled
@@ -216,7 +209,6 @@ def nuggets_responses(settings: NuggetsResponsesOptions) -> None:
     Examples:
         adducir nuggets responses answers.jsonl --team owls -o reports.jsonl
     """
-    from adducir.cli.console import near, note
     from adducir.judges.files import write_lines
     from adducir.judges.nugget_files import read_reports
 
@@ -237,7 +229,6 @@ def nuggets_sample(settings: NuggetsSampleOptions) -> None:
     Examples:
         adducir nuggets sample assigned.jsonl -n 200 -o people.csv
     """
-    from adducir.cli.console import near, note
     from adducir.judges.nugget_files import read_assigned
     from adducir.judges.nugget_samples import nugget_pairs, sheet_of_nuggets
     from adducir.judges.sampling import draw_documents
@@ -268,7 +259,6 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
     Examples:
         adducir nuggets score assigned.jsonl -o nuggets.csv
     """
-    from adducir.cli.console import near, note
     from adducir.core.csv_files import CsvWriter
     from adducir.core.files import writing_text
     from adducir.judges.nugget_files import read_assigned, read_banks

@@ -6,6 +6,7 @@ from pathlib import Path
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import Asking, Computing
+from adducir.cli.console import near, note, shown_rate
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError, worded
 from adducir.core.texts import counted
@@ -42,7 +43,6 @@ def rerank(settings: RerankOptions) -> None:
     """
     settings.check_source()
 
-    from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
     from adducir.judges.files import write_lines
@@ -55,13 +55,9 @@ def rerank(settings: RerankOptions) -> None:
     from adducir.training.leaks import note_seen
 
     output, execution = settings.output, settings.execution()
-    with (
-        open_progress() as progress,
-        # A cluster's nodes see files beside the output.
-        scratch_folder(
-            None if execution.is_local or is_stream(output) else output.absolute().parent
-        ) as scratch,
-    ):
+    # A cluster's nodes see files beside the output.
+    is_here = execution.is_local or is_stream(output)
+    with scratch_folder(None if is_here else output.absolute().parent) as scratch:
         candidates = settings.read_run(settings.run)
         reranker = open_reranker(settings.reranker, running=settings.running())
         reranker.check()
@@ -77,7 +73,7 @@ def rerank(settings: RerankOptions) -> None:
             rows = questions_of(candidates, best, topics)
             refuse_empty_queries({qid: query for qid, query, _ in rows})
             questions = [(query, texts.get(docnos)) for _, query, docnos in rows]
-            progress.note(reranker.plan(questions, output))
+            note(reranker.plan(questions, output))
             return
         reranked = rerank_run(
             candidates,
@@ -96,7 +92,7 @@ def rerank(settings: RerankOptions) -> None:
         if settings.costs is not None:
             write_lines(reranked.costs, settings.costs)
         rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
-        progress.note(
+        note(
             f"{near(output)}: {counted(len(reranked.run.qids), 'topic')}, "
             f"{counted(reranked.pairs, 'pair')}, "
             f"{reranked.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
@@ -120,23 +116,18 @@ def requests(settings: RequestsOptions) -> None:
     """
     settings.check_source()
 
-    from tempfile import TemporaryDirectory
-
-    from adducir.cli.console import near, open_progress
-    from adducir.core.files import writing_text
+    from adducir.core.files import scratch_folder, writing_text
     from adducir.corpora.rank_llm import request_line
     from adducir.rerankers.rerank import questions_of
 
-    with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
+    with scratch_folder() as scratch:
         run = settings.read_run(settings.run)
         best = run.top(settings.depth)
         questions = questions_of(run, best, settings.read_topics(settings.topics))
-        texts = settings.texts(best.frame["docno"], Path(scratch))
+        texts = settings.texts(best.frame["docno"], scratch)
         scores = iter(best.frame["score"].to_list())
         with writing_text(settings.output) as file:
             for qid, query, docnos in questions:
                 rows = list(zip(docnos, scores, texts.get(docnos), strict=False))
                 file.write(f"{request_line(qid, query, rows)}\n")
-        progress.note(
-            f"{near(settings.output)}: {len(questions):,} topics, {len(best):,} documents"
-        )
+        note(f"{near(settings.output)}: {len(questions):,} topics, {len(best):,} documents")

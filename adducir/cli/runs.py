@@ -11,6 +11,7 @@ from pydantic import Field
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
+from adducir.cli.console import columns, near, note, show
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, UsageError
 from adducir.core.texts import counted, listed
 from adducir.corpora.reading import QrelsReading, QueryReading
@@ -63,42 +64,40 @@ def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
     """
     from dataclasses import replace
 
-    from adducir.cli.console import near, open_progress
     from adducir.runs.filtering import filter_run
     from adducir.runs.write import facts_at, part_of, remade, write_run
 
-    with open_progress() as progress:
-        repeats = "first" if settings.drop_duplicates else "refuse"
-        run = settings.read_run(settings.run, duplicates=repeats)
-        options: dict[str, Any] = {
-            "judged": settings.drop_judged,
-            "own": settings.drop_own,
-            "topics": settings.keep_topics,
-            "depth": settings.depth,
-            "fold": settings.fold,
+    repeats = "first" if settings.drop_duplicates else "refuse"
+    run = settings.read_run(settings.run, duplicates=repeats)
+    options: dict[str, Any] = {
+        "judged": settings.drop_judged,
+        "own": settings.drop_own,
+        "topics": settings.keep_topics,
+        "depth": settings.depth,
+        "fold": settings.fold,
+    }
+    dropped = dict[str, int]()
+    if any(options.values()):
+        read = {
+            name: settings.read_qrels(options[name]) if options[name] else None
+            for name in ("judged", "topics")
         }
-        dropped = dict[str, int]()
-        if any(options.values()):
-            read = {
-                name: settings.read_qrels(options[name]) if options[name] else None
-                for name in ("judged", "topics")
-            }
-            run, dropped = filter_run(run, **options | read)
-        elif not settings.drop_duplicates:
-            raise UsageError("name at least one filter.")
-        facts = facts_at(settings.run)
-        stage = {key: value for key, value in options.items() if value}
-        stage |= {"duplicates": "first"} if settings.drop_duplicates else {}
-        stage |= {"run": str(settings.run), "dropped": dropped}
-        method = part_of(facts, "method")
-        earlier = method.get("filtering")
-        stages = [*(earlier if isinstance(earlier, list) else []), stage]
-        metadata = remade(facts, {**method, "filtering": stages})
-        write_run(replace(run, tag=settings.tag or run.tag), settings.output, metadata)
-        parts = [f"{name} {number:,}" for name, number in dropped.items()]
-        left_out = f" (dropped: {', '.join(parts)})" if parts else ""
-        documents = counted(len(run), "document")
-        progress.note(f"{near(settings.output)}: {len(run.qids):,} topics, {documents}{left_out}")
+        run, dropped = filter_run(run, **options | read)
+    elif not settings.drop_duplicates:
+        raise UsageError("name at least one filter.")
+    facts = facts_at(settings.run)
+    stage = {key: value for key, value in options.items() if value}
+    stage |= {"duplicates": "first"} if settings.drop_duplicates else {}
+    stage |= {"run": str(settings.run), "dropped": dropped}
+    method = part_of(facts, "method")
+    earlier = method.get("filtering")
+    stages = [*(earlier if isinstance(earlier, list) else []), stage]
+    metadata = remade(facts, {**method, "filtering": stages})
+    write_run(replace(run, tag=settings.tag or run.tag), settings.output, metadata)
+    parts = [f"{name} {number:,}" for name, number in dropped.items()]
+    left_out = f" (dropped: {', '.join(parts)})" if parts else ""
+    documents = counted(len(run), "document")
+    note(f"{near(settings.output)}: {len(run.qids):,} topics, {documents}{left_out}")
 
 
 class FuseOptions(FusionSettings, RunReading):
@@ -119,24 +118,22 @@ def fuse(settings: FuseOptions) -> None:
         adducir fuse runs/bm25.trec.gz runs/qld.trec.gz --output runs/fused.trec.gz
         adducir fuse runs/*.trec.gz --method combsum --weights 2,1 -o runs/fused.trec.gz
     """
-    from adducir.cli.console import open_progress
     from adducir.runs.fusion import fuse as fuse_runs
     from adducir.runs.fusion import fused_method, lacking
     from adducir.runs.write import write_run
 
-    with open_progress() as progress:
-        runs = [settings.read_run(path) for path in settings.runs]
-        tag = common.tag_of(settings.output, settings.tag)
-        fused = fuse_runs(runs, settings, tag)
-        method = fused_method(settings, [*map(str, settings.runs)])
-        if settings.columns:
-            method["fusion"]["columns"] = list(settings.columns)
-        write_run(fused, settings.output, {"method": method})
-        for path, qids in zip(settings.runs, lacking(runs), strict=True):
-            if qids:
-                topics = counted(len(qids), "topic")
-                progress.note(f"{path} lacks {topics} of the others: {listed(qids)}")
-        progress.note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")
+    runs = [settings.read_run(path) for path in settings.runs]
+    tag = common.tag_of(settings.output, settings.tag)
+    fused = fuse_runs(runs, settings, tag)
+    method = fused_method(settings, [*map(str, settings.runs)])
+    if settings.columns:
+        method["fusion"]["columns"] = list(settings.columns)
+    write_run(fused, settings.output, {"method": method})
+    for path, qids in zip(settings.runs, lacking(runs), strict=True):
+        if qids:
+            topics = counted(len(qids), "topic")
+            note(f"{path} lacks {topics} of the others: {listed(qids)}")
+    note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")
 
 
 class CheckOptions(RunReading, QrelsReading, QueryReading):
@@ -161,22 +158,20 @@ def check(settings: CheckOptions) -> int:
         adducir check runs/bm25.trec.gz --qrels bundled:qrels --topics bundled:topics
         adducir check runs/bm25.trec.gz --index indexes/arguments --measures 'nDCG@10 R@100'
     """
-    from adducir.cli.console import open_progress, show
     from adducir.core.csv_files import CsvWriter
     from adducir.evaluation.measures import parse_measures
     from adducir.indexes.engines import open_index
     from adducir.runs.check import check as findings_of
 
-    with open_progress():
-        findings = findings_of(
-            settings.runs,
-            qrels=settings.read_qrels(settings.qrels) if settings.qrels else None,
-            topics=settings.read_topics(settings.topics) if settings.topics else None,
-            docnos=open_index(settings.index).docnos.to_list() if settings.index else None,
-            measures=parse_measures(settings.measures) if settings.measures else (),
-            columns=settings.columns,
-            quotes=settings.quotes,
-        )
+    findings = findings_of(
+        settings.runs,
+        qrels=settings.read_qrels(settings.qrels) if settings.qrels else None,
+        topics=settings.read_topics(settings.topics) if settings.topics else None,
+        docnos=open_index(settings.index).docnos.to_list() if settings.index else None,
+        measures=parse_measures(settings.measures) if settings.measures else (),
+        columns=settings.columns,
+        quotes=settings.quotes,
+    )
     if settings.format == "json":
         show(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
     elif settings.format == "csv":
@@ -189,7 +184,6 @@ def check(settings: CheckOptions) -> int:
 
 
 def _report(runs: Sequence[str], findings_: "Sequence[Finding]") -> Iterator[str]:
-    from adducir.cli.console import columns
 
     if len(runs) > 1 and findings_:
         codes = list(dict.fromkeys(finding.code for finding in findings_))

@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
+from adducir.cli.console import columns, near, note, show
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
@@ -85,7 +86,6 @@ def sample(settings: SampleOptions) -> None:
         settings.check_source()
     names = common.system_names(settings.runs)
 
-    from adducir.cli.console import near, open_progress, show
     from adducir.core.files import file_digest
     from adducir.judges.sheets import Design, rows_for, write_sheet
 
@@ -93,37 +93,36 @@ def sample(settings: SampleOptions) -> None:
         if name not in names.values():
             near_names = nearest(name, names.values()) or f" ({', '.join(names.values())})."
             raise UsageError(f"--between: {name!r} is not one of the systems{near_names}")
-    with open_progress() as progress:
-        runs = {name: settings.read_run(path) for path, name in names.items()}
-        if settings.widths is not None or settings.output is None or settings.topics is None:
-            show("\n".join(_widths(settings, runs)))
-            return
-        topics = settings.read_about(settings.topics)
-        digests = {name: file_digest(path) for path, name in names.items()}
-        size = settings.documents or settings.whole_topics or 0
-        if settings.extend is None:
-            design = Design.of(
-                runs,
-                size,
-                depth=settings.depth,
-                seed=settings.seed,
-                between=settings.between,
-                digests=digests,
-                whole_topics=settings.whole_topics is not None,
-            )
-            drawn = design.drawn
-        else:
-            old = Design.read(settings.extend)
-            _check_extension(settings, old)
-            design, drawn = old.with_runs(runs, size, seed=settings.seed, digests=digests)
-        texts = settings.by_docno(drawn["docno"])
-        write_sheet(design, settings.output, rows_for(drawn, topics, texts))
-        progress.note(
-            f"{near(settings.output)}: {counted(len(drawn), 'document')} of "
-            f"{len(design.pairs):,} in the top {design.depth} of {counted(len(design.runs), 'run')}"
-            f", {counted(design.pairs['qid'].n_unique(), 'topic')}; "
-            f"keep {design_for(settings.output).name} beside it"
+    runs = {name: settings.read_run(path) for path, name in names.items()}
+    if settings.widths is not None or settings.output is None or settings.topics is None:
+        show("\n".join(_widths(settings, runs)))
+        return
+    topics = settings.read_about(settings.topics)
+    digests = {name: file_digest(path) for path, name in names.items()}
+    size = settings.documents or settings.whole_topics or 0
+    if settings.extend is None:
+        design = Design.of(
+            runs,
+            size,
+            depth=settings.depth,
+            seed=settings.seed,
+            between=settings.between,
+            digests=digests,
+            whole_topics=settings.whole_topics is not None,
         )
+        drawn = design.drawn
+    else:
+        old = Design.read(settings.extend)
+        _check_extension(settings, old)
+        design, drawn = old.with_runs(runs, size, seed=settings.seed, digests=digests)
+    texts = settings.by_docno(drawn["docno"])
+    write_sheet(design, settings.output, rows_for(drawn, topics, texts))
+    note(
+        f"{near(settings.output)}: {counted(len(drawn), 'document')} of "
+        f"{len(design.pairs):,} in the top {design.depth} of {counted(len(design.runs), 'run')}"
+        f", {counted(design.pairs['qid'].n_unique(), 'topic')}; "
+        f"keep {design_for(settings.output).name} beside it"
+    )
 
 
 def _check_extension(settings: SampleOptions, old: "Design") -> None:
@@ -140,7 +139,6 @@ def _check_extension(settings: SampleOptions, old: "Design") -> None:
 
 def _widths(settings: SampleOptions, runs: "Mapping[str, Run]") -> list[str]:
     """A table of sample sizes and widths of intervals."""
-    from adducir.cli.console import columns
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import parse_measure

@@ -10,8 +10,10 @@ from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
+from adducir.cli.console import note, show, shown_rate
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
+from adducir.core.progress import progress
 from adducir.core.recipe import errors_at, needs, refusing, without
 from adducir.core.texts import counted
 from adducir.corpora.reading import QUERY_FIELD, QrelsReading, TopicReading
@@ -90,7 +92,6 @@ def search(settings: SearchOptions) -> None:
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
-    from adducir.cli.console import open_progress, show, shown_rate
     from adducir.indexes.engines import open_index
 
     path, first = settings.place and Path(settings.place), None
@@ -103,9 +104,8 @@ def search(settings: SearchOptions) -> None:
         raise UsageError("search takes --index and a query, or --topics and --output.", hint=hint)
     if writes and query:
         raise UsageError(f"the query {query!r} has no effect with --topics.")
-    with open_progress():
-        index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
-        judged = _judged(settings)
+    index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
+    judged = _judged(settings)
     with refusing():
         model, feedback = settings.chosen(index.default_model)
     if settings.output is None or settings.topics is None:
@@ -129,28 +129,27 @@ def search(settings: SearchOptions) -> None:
     from adducir.models.running import Running
     from adducir.runs.write import write_run
 
-    with open_progress() as progress:
-        topics = settings.read_topics(settings.topics, settings.query_field)
-        if (encoder := getattr(index, "source", None)) is not None:
-            from adducir.training.leaks import note_seen
+    topics = settings.read_topics(settings.topics, settings.query_field)
+    if (encoder := getattr(index, "source", None)) is not None:
+        from adducir.training.leaks import note_seen
 
-            note_seen(encoder.query.folder, topics)
-        found = search_topics(
-            index,
-            topics,
-            settings,
-            tag=common.tag_of(settings.output, settings.tag),
-            running=Running(threads=settings.threads),
-        )
-        metadata = {"method": found.method, "data": {"topics": topics.about}}
-        write_run(found.run, settings.output, metadata, topics=topics.qids)
-        rate = len(topics) / found.seconds if found.seconds else 0.0
-        progress.note(
-            f"{settings.output}: {counted(len(topics), 'topic')}, "
-            f"{counted(len(found.run), 'hit')}, {found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
-        )
-        for line in found.remarks():
-            progress.note(line)
+        note_seen(encoder.query.folder, topics)
+    found = search_topics(
+        index,
+        topics,
+        settings,
+        tag=common.tag_of(settings.output, settings.tag),
+        running=Running(threads=settings.threads),
+    )
+    metadata = {"method": found.method, "data": {"topics": topics.about}}
+    write_run(found.run, settings.output, metadata, topics=topics.qids)
+    rate = len(topics) / found.seconds if found.seconds else 0.0
+    note(
+        f"{settings.output}: {counted(len(topics), 'topic')}, "
+        f"{counted(len(found.run), 'hit')}, {found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
+    )
+    for line in found.remarks():
+        note(line)
     if settings.show_expansion and feedback is not None and model is not None:
         show(expansion(index, topics, model, feedback))
 
@@ -171,6 +170,7 @@ def answer(
     if not sys.stdin.isatty():
         hint = "Give a query after the index, or --topics and --output."
         raise UsageError("a query or topics are missing.", hint=hint)
+    progress().rest()
     with suppress(EOFError):
         while typed := input("query: ").strip():
             text, grades = judged(typed)
@@ -181,7 +181,6 @@ def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str,
     """Finds what to search for a query, which may name a topic, and the topic's grades."""
     if not settings.qrels:
         return lambda query: (query, None)
-    from adducir.cli.console import note
     from adducir.corpora.topics import Topics
 
     frame = settings.read_qrels(settings.qrels).frame

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
+from adducir.cli.console import note, show
 from adducir.cli.new import STARTER
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError, UsageError
 from adducir.core.recipe import Recipe
@@ -29,17 +30,15 @@ def share(settings: ShareOptions) -> None:
         adducir share my-study
         adducir share . --output paper.zip --largest 10
     """
-    from adducir.cli.console import note, open_progress
     from adducir.core.artifacts import refuse_other
     from adducir.experiments.sharing import share as pack
 
     output = settings.output or Path(f"{settings.study.resolve().name}.zip")
     if settings.output is None and output.exists():
         refuse_other(output, "this file already exists")
-    with open_progress():
-        guide = (STARTER / "verify.txt").read_text(encoding="utf-8")
-        guide = guide.replace("{archive}", output.name)
-        count, left_out = pack(settings.study, output, guide, settings.largest * 1_000_000)
+    guide = (STARTER / "verify.txt").read_text(encoding="utf-8")
+    guide = guide.replace("{archive}", output.name)
+    count, left_out = pack(settings.study, output, guide, settings.largest * 1_000_000)
     for path in left_out:
         is_link = path.is_symlink() or path.stat().st_size <= settings.largest * 1_000_000
         why = "it links to another place" if is_link else f"it is larger than {settings.largest} MB"
@@ -61,11 +60,9 @@ def verify(settings: VerifyOptions) -> int:
     Examples:
         adducir verify my-study.zip
     """
-    from adducir.cli.console import open_progress, show
     from adducir.experiments.sharing import verify as verdicts
 
-    with open_progress():
-        results = list(verdicts(settings.archive))
+    results = list(verdicts(settings.archive))
     show("\n".join(f"{verdict:5}  {message}" for verdict, message in results))
     return EXIT_PROBLEMS_FOUND if "wrong" in dict(results) else 0
 
@@ -107,7 +104,6 @@ def submit(settings: SubmitOptions) -> None:
             --team owls --goal "BM25 as a baseline" --repository https://github.com/owls/owls \
             --output submission
     """
-    from adducir.cli.console import note
     from adducir.core.artifacts import publishing_results
     from adducir.core.config import OverrideError, apply
     from adducir.runs.read import read_run

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from adducir.cli import common
 from adducir.cli.command import optional
+from adducir.cli.console import columns
+from adducir.cli.console import show as line
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
@@ -41,7 +43,6 @@ def show(settings: ShowOptions) -> None:
     elif _is_index(settings.runs[0]):
         _show_index(settings)
     else:
-        from adducir.cli.console import show as line
         from adducir.rerankers.recipe import model_lines
 
         if len(settings.runs) != 1:
@@ -121,8 +122,6 @@ def _is_index(path: Path) -> bool:
 
 
 def _show_index(settings: ShowOptions) -> None:
-    from adducir.cli.console import columns
-    from adducir.cli.console import show as line
     from adducir.indexes.engines import open_index
 
     index, rows = open_index(settings.runs[0]), list[tuple[str, str]]()

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
-from adducir.cli.console import is_terminal, open_progress, show
+from adducir.cli.console import is_terminal, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Keyed, Needs, Recipe
@@ -74,8 +74,7 @@ class Printed(Recipe):
             options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if is_shown else WIDTH
             options["color"] = is_shown
         form = TABLES.make(self.form, options)
-        with open_progress():
-            text = "\n".join(map(form.rendered, [table, *more]))
+        text = "\n".join(map(form.rendered, [table, *more]))
         show(text, self.output, styled=self.form == "terminal")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
 from adducir.core.errors import UsageError
+from adducir.core.files import scratch_folder
 from adducir.core.recipe import needs
 from adducir.corpora.reading import DocnoReading
 
@@ -52,5 +52,5 @@ class TextSources(DocnoReading):
     def by_docno(self, docnos: "pl.Series") -> dict[str, str]:
         """The documents' texts in memory."""
         names = docnos.unique(maintain_order=True).to_list()
-        with TemporaryDirectory(prefix="adducir-") as scratch:
-            return dict(zip(names, self.texts(names, Path(scratch)).get(names), strict=True))
+        with scratch_folder() as scratch:
+            return dict(zip(names, self.texts(names, scratch).get(names), strict=True))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
+from adducir.cli.console import columns, note, show
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, number_in
 from adducir.core.texts import sentence
@@ -88,7 +89,6 @@ def tune(settings: TuneOptions) -> None:
     """
     said, system = _system(settings)
 
-    from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
     from adducir.evaluation.measures import needs_subtopics, parse_measure
     from adducir.experiments.tuning.design import Grid, TopicPool
@@ -102,21 +102,20 @@ def tune(settings: TuneOptions) -> None:
     if depth is not None and objective.params.get("cutoff", 0) > depth:
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
-    with open_progress() as progress:
-        by_subtopic = needs_subtopics([objective])
-        pool = TopicPool.of(_topic_sets(settings, said.topics.field, subtopics=by_subtopic))
-        tuning = tune_grid(
-            system.tunable(open_index(settings.index), depth, settings.threads),
-            Grid.of(system.tune.values, system.hyperparameters),
-            pool,
-            system.tune.make_folds(pool, str),
-            objective,
-            negative=said.negative_grades,
-            tag=tag,
-        )
-        files = write_report(tuning, output)
-        for line in (*tuning.warnings(), f"{output}: {', '.join(files)}"):
-            progress.note(line)
+    by_subtopic = needs_subtopics([objective])
+    pool = TopicPool.of(_topic_sets(settings, said.topics.field, subtopics=by_subtopic))
+    tuning = tune_grid(
+        system.tunable(open_index(settings.index), depth, settings.threads),
+        Grid.of(system.tune.values, system.hyperparameters),
+        pool,
+        system.tune.make_folds(pool, str),
+        objective,
+        negative=said.negative_grades,
+        tag=tag,
+    )
+    files = write_report(tuning, output)
+    for line in (*tuning.warnings(), f"{output}: {', '.join(files)}"):
+        note(line)
     show(summary(tuning))
 
 
@@ -209,7 +208,6 @@ def _topic_sets(
 
 def summary(tuning: "Tuning") -> str:
     """A line per fold, and the pooled figure."""
-    from adducir.cli.console import columns
     from adducir.experiments.tuning.design import plain
 
     lines = [["fold", "topics", *tuning.grid.names, "training", "held out"]]

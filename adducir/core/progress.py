@@ -39,6 +39,9 @@ class Progress:
     def finish(self) -> None:
         """End the work that began last."""
 
+    def rest(self) -> None:
+        """Show nothing but work from now on, because the user is asked."""
+
     def note(self, message: str) -> None:
         """Show the user one line."""
 

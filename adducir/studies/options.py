@@ -8,9 +8,10 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.console import columns, open_progress, show
+from adducir.cli.console import columns, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.progress import progress
 from adducir.training import data
 
 T = TypeVar("T")
@@ -64,9 +65,9 @@ Shares = Annotated[
 
 def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:
     """The same items, counted on the terminal while they are read."""
-    with open_progress() as progress, progress.doing(doing, None, unit):
+    with progress().doing(doing, None, unit):
         for item in items:
-            progress.advance(1)
+            progress().advance(1)
             yield item
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.common import Computing
-from adducir.cli.console import note, open_progress
+from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
@@ -82,10 +82,9 @@ def hotpotqa(settings: HotpotQA) -> None:
         for paragraph in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(paragraph.title, f"{paragraph.title}\n{paragraph.text}")
         model, size, gold = BM25(k1=settings.k1, b=settings.b), settings.passages, settings.gold
-        with open_progress():
-            questions, counts = builders.bm25_pools(
-                read, searched, passages=size, gold=gold, model=model
-            )
+        questions, counts = builders.bm25_pools(
+            read, searched, passages=size, gold=gold, model=model
+        )
         rows |= {
             "paragraphs searched": len(searched),
             "  questions with a gold paragraph that is not available": counts["unknown"],
@@ -193,7 +192,7 @@ def select(settings: Select) -> None:
     else:
         trained = trained_folder(model, error=ArtifactError)
         selection = changed(SelectorSettings.load(trained).selection, settings.settings)
-    with open_progress(), using_threads(settings.threads):
+    with using_threads(settings.threads):
         running = settings.running()
         work = SelectionWork(
             model=trained, questions=questions, selection=selection, running=running

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from adducir.cli import common
 from adducir.cli.command import option as field
 from adducir.cli.command import optional
-from adducir.cli.console import note, open_progress
+from adducir.cli.console import note
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import cache_folder, scratch_folder, writing_text
 from adducir.core.fingerprint import fingerprint
@@ -263,10 +263,9 @@ def ask(settings: Ask) -> None:
 
     from adducir.studies.literary_evidence.sources import text_files
 
-    with open_progress():
-        books = [open_book(path) for path in text_files(paths)]
-        searchable = _opened(books, settings)
-        answers = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
+    books = [open_book(path) for path in text_files(paths)]
+    searchable = _opened(books, settings)
+    answers = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
     if settings.output:
         rows = [
             {

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
-from adducir.cli.console import columns, note, open_progress, show
+from adducir.cli.console import columns, note, show
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
 from adducir.studies.literary_evidence.ask import ask
@@ -45,8 +45,7 @@ def quotations(settings: Quotations) -> None:
     from adducir.studies.literary_evidence.quotations import REASONS, construct
     from adducir.studies.literary_evidence.relic import write_relic
 
-    with open_progress():
-        built = construct(settings.primary, settings.secondary, settings)
+    built = construct(settings.primary, settings.secondary, settings)
     rows = built.rows()
     lines = columns(rows)
     lines += [f"{reason}: {REASONS[reason]}" for reason in REASONS if reason in rows[0]]
