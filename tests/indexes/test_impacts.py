@@ -86,7 +86,7 @@ def large(request: Any, tmp_path_factory: Any) -> tuple[MemoryIndex, np.ndarray]
         matrix[held, term] = drawn if request.param == "reals" else np.ceil(drawn * 20).clip(1, 255)
     matrix[[7, DOCUMENTS - 1], 23] = 3
     index = matrix_index(matrix, tmp_path_factory.mktemp(request.param))
-    shape = index._segment.arrays.shape
+    shape = index._segment.impacts.shape
     assert 0 < shape.columns < shape.placed < 24, "all three layouts are tested"
     return index, matrix
 

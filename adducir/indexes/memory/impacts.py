@@ -30,17 +30,15 @@ in :mod:`.segment`, the most frequent first, and are stored in one of three ways
 Documents' vectors are not stored: feedback, which needs them, searches all postings for them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from adducir.indexes.arrays import Array, damaged, is_rising, mapped
-from adducir.indexes.memory.scoring import Queries, frozen
+from adducir.indexes.arrays import Array, damaged, is_rising
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import FILES, Saved, norms_of
 
 WINDOW = 1 << 13
@@ -126,33 +124,35 @@ class Impacts(NamedTuple):
     counts: Array
 
 
-@dataclass(frozen=True, eq=False)
 class SavedImpacts(Saved):
-    """An index's postings, the largest weight of each term, and sums."""
+    files = IMPACT_FILES
 
-    arrays: Impacts
-    greatest_tfs: Array
-    lengths: Array
-    occurrences: Array
-    folder: Path
-    recheck: Callable[[], None]
-
-    @classmethod
-    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedImpacts":
-        """Map the files, and check sizes and offsets, which keep kernels inside the arrays."""
-        arrays = {name: frozen(mapped(folder / file)) for name, file in IMPACT_FILES.items()}
-        for name, is_right in _checks(arrays):
-            if not is_right:
-                raise damaged(folder / IMPACT_FILES[name])
-        own = {name: arrays.pop(name) for name in ("greatest_tfs", "lengths", "occurrences")}
-        shape = Shape.of(
-            arrays["offsets"], len(own["lengths"]), has_values=len(arrays["values"]) > 0
-        )
-        return cls(Impacts(shape, **arrays), **own, folder=folder, recheck=recheck)
+    def _checks(self) -> Iterator[tuple[str, bool]]:
+        arrays, offsets = self.arrays, self.offsets
+        for name, array in arrays.items():
+            yield name, array.dtype == TYPES[name]
+        documents, terms = len(self), len(self.occurrences)
+        yield "offsets", len(offsets) > 0 and is_rising(offsets, terms, offsets[-1])
+        falling = self.frequencies
+        yield "offsets", bool((falling[1:] <= falling[:-1]).all())
+        yield "offsets", terms == 0 or falling[0] <= documents
+        yield "greatest_tfs", len(arrays["greatest_tfs"]) == terms
+        shape = self.impacts.shape
+        for name, size in shape.sizes(int(offsets[-1]), has_values=self.has_values).items():
+            yield name, len(arrays[name]) == size
+        edges = arrays["edges"].reshape(shape.placed - shape.columns, shape.windows + 1)
+        yield "edges", bool((edges[:, 1:] >= edges[:, :-1]).all() and not edges[:, 0].any())
+        yield "edges", np.array_equal(edges[:, -1], falling[shape.columns : shape.placed])
 
     @property
-    def offsets(self) -> Array:  # type: ignore[override]
-        return self.arrays.offsets
+    def has_values(self) -> bool:
+        """Whether bytes are not weights themselves."""
+        return len(self.arrays["values"]) > 0
+
+    @cached_property
+    def impacts(self) -> Impacts:
+        shape = Shape.of(self.offsets, len(self), has_values=self.has_values)
+        return Impacts(shape, *(self.arrays[name] for name in Impacts._fields[1:]))
 
     @cached_property
     def norms(self) -> Array:
@@ -169,7 +169,7 @@ class SavedImpacts(Saved):
         return np.array(list(map(self._by_term.get, terms, repeat(-1))), dtype=np.int64)
 
     def postings(self, term: int) -> tuple[Array, Array]:
-        held, (first, last) = self.arrays, self.offsets[term : term + 2].tolist()
+        held, (first, last) = self.impacts, self.offsets[term : term + 2].tolist()
         shape = held.shape
         if term < shape.columns:
             column = held.columns[term * len(self) : (term + 1) * len(self)]
@@ -184,7 +184,7 @@ class SavedImpacts(Saved):
                 docs += held.places[first - shape.in_columns : last - shape.in_columns]
             else:
                 docs = np.asarray(held.docs[first - shape.in_windows : last - shape.in_windows])
-        if len(held.values):
+        if self.has_values:
             weights = np.asarray(held.values[first:last])
         if len(weights) != len(docs):
             raise damaged(self.folder / IMPACT_FILES["columns"])
@@ -192,7 +192,7 @@ class SavedImpacts(Saved):
 
     @cached_property
     def has_frequencies(self) -> bool:
-        return bool((self.arrays.values % 1 == 0).all())
+        return bool((self.arrays["values"] % 1 == 0).all())
 
     def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
         wanted = np.unique(docs)
@@ -212,25 +212,6 @@ class SavedImpacts(Saved):
         return np.diff(starts)[places], terms[every], found[2, every].astype(np.int64)
 
 
-def _checks(arrays: dict[str, Array]) -> Iterator[tuple[str, bool]]:
-    for name, array in arrays.items():
-        yield name, array.ndim == 1 and array.dtype == TYPES[name]
-    documents, terms = len(arrays["lengths"]), len(arrays["occurrences"])
-    offsets = arrays["offsets"]
-    yield "offsets", len(offsets) > 0 and is_rising(offsets, terms, offsets[-1])
-    falling = np.diff(offsets)
-    yield "offsets", bool((falling[1:] <= falling[:-1]).all())
-    yield "offsets", terms == 0 or falling[0] <= documents
-    yield "greatest_tfs", len(arrays["greatest_tfs"]) == terms
-    has_values = len(arrays["values"]) > 0
-    shape = Shape.of(offsets, documents, has_values=has_values)
-    for name, size in shape.sizes(int(offsets[-1]), has_values=has_values).items():
-        yield name, len(arrays[name]) == size
-    edges = arrays["edges"].reshape(shape.placed - shape.columns, shape.windows + 1)
-    yield "edges", bool((edges[:, 1:] >= edges[:, :-1]).all() and not edges[:, 0].any())
-    yield "edges", np.array_equal(edges[:, -1], falling[shape.columns : shape.placed])
-
-
 class Plan(NamedTuple):
     """Queries in the integers that a kernel adds, so that no sum has more than 32 bits.
 
@@ -247,8 +228,8 @@ class Plan(NamedTuple):
         starts, size = queries.starts, queries.size
         counts = np.diff(starts)
         owner = np.repeat(np.arange(size), counts)
-        weights, greatest = queries.weights.astype(np.float64), saved.greatest_tfs[queries.terms]
-        has_values = len(saved.arrays.values) > 0
+        weights, has_values = queries.weights.astype(np.float64), saved.has_values
+        greatest = saved.arrays["greatest_tfs"][queries.terms]
         totals = np.bincount(owner, weights * greatest, minlength=size)
         is_odd = (weights % 1 != 0) | (weights == 0)
         is_exact = (np.bincount(owner, is_odd, minlength=size) == 0) & (totals <= LARGEST_SUM)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impact
 from adducir.indexes.memory.impacts import Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
-from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unfit
+from adducir.indexes.models import BM25, QLD, Impact, Model, refuse_unfit
 
 if TYPE_CHECKING:
     from adducir.indexes.feedback import Terms
@@ -36,7 +37,6 @@ class MemoryIndex(Index):
 
     manifest: Manifest
     _read = 0  # postings, by NumPy
-    _arrays: Postings | None = None
 
     def __init__(self, path: Path | str) -> None:
         manifest = open_artifact(Path(path), KINDS["memory"])
@@ -90,11 +90,11 @@ class MemoryIndex(Index):
                 self._read += int(segment.frequencies[terms.terms].sum())
                 self._read += terms.size * len(segment) // 4
             if isinstance(segment, SavedImpacts) or self._read <= _FEW:
-                added = partial(formula.added, terms, np.asarray(segment.norms))
+                added = partial(formula.added, terms, segment.norms)
                 return self._exhaustive(terms, added, np.float32, depth, threads)
             from adducir.indexes.memory.kernels import search
 
-            kernel = partial(search, self._postings(segment), formula, terms)
+            kernel = partial(search, self._postings, formula, terms)
             return self._compiled(kernel, terms, np.float32, depth, threads)
         except IndexError as error:  # an invalid document number
             raise damaged(segment.folder / FILES["docs"]) from error
@@ -104,7 +104,7 @@ class MemoryIndex(Index):
     ) -> Ranked:
         from adducir.indexes.memory.impact_search import search
 
-        kernel = partial(search, saved.arrays, queries, Plan.of(queries, saved))
+        kernel = partial(search, saved.impacts, queries, Plan.of(queries, saved))
         return self._compiled(kernel, queries, np.float64, depth, threads)
 
     def _compiled(
@@ -136,23 +136,14 @@ class MemoryIndex(Index):
             docs, scores = docs[kept], scores[kept]
         return counts.astype(np.int32), docs, scores
 
-    def _postings(self, segment: SavedSegment) -> Postings:
-        if self._arrays is None:
-            self._arrays = Postings.of(segment)
-        return self._arrays
+    @cached_property
+    def _postings(self) -> Postings:
+        return Postings.of(self._segment)
 
     def _by_model(self, queries: Queries, model: Model, depth: int | None, threads: int) -> Ranked:
         """Any other model: in doubles from exact lengths."""
-        segment = self._segment
-        statistics = Statistics(
-            documents=self.manifest.count("documents"),
-            filled=len(segment),
-            tokens=int(segment.tokens),
-            frequencies=segment.frequencies,
-            occurrences=np.asarray(segment.occurrences),
-            lengths=np.asarray(segment.lengths),
-        )
-        of_terms, of_documents = model.factors(statistics)
+        counted, documents = self._segment.statistics, self.manifest.count("documents")
+        of_terms, of_documents = model.factors(replace(counted, documents=documents))
 
         def added(place: int, docs: Array, tfs: Array) -> Array:
             term, weight = queries.terms[place], np.float64(queries.weights[place])
@@ -223,8 +214,9 @@ class MemoryIndex(Index):
             self._refuse_without_vectors()
             return super()._postings_of(term)
         (number,) = segment.numbers([term]).tolist()
-        part = slice(*segment.offsets[number : number + 2].tolist()) if number >= 0 else slice(0)
-        return np.asarray(segment.docs[part]), np.asarray(segment.tfs[part])
+        if number < 0:
+            return segment.arrays["docs"][:0], segment.arrays["tfs"][:0]
+        return segment.postings(number)
 
     def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
         return self._terms, *self._segment.vectors(docs)

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.segment import LENGTHS, Saved, SavedSegment
+from adducir.indexes.memory.segment import LENGTHS, Saved
 from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
@@ -54,10 +54,9 @@ class Postings(NamedTuple):
     least_norms: Array
 
     @classmethod
-    def of(cls, segment: SavedSegment) -> "Postings":
-        arrays = {name: getattr(segment, name) for name in cls._fields[1:]}
-        arrays["norms"] = _padded(segment.norms)
-        return cls(len(segment), **{name: frozen(array) for name, array in arrays.items()})
+    def of(cls, segment: Saved) -> "Postings":
+        arrays = [segment.arrays[name] for name in cls._fields[1:]]
+        return cls(len(segment), *arrays)._replace(norms=frozen(_padded(segment.arrays["norms"])))
 
 
 class Formula(NamedTuple):
@@ -81,7 +80,7 @@ class Formula(NamedTuple):
         average = np.float32(segment.tokens / max(1, len(segment)))
         if accurate:
             slope = k1 * b / max(np.float32(1e-10), average)
-            parts = slope * np.asarray(segment.lengths).astype(np.float32)
+            parts = slope * segment.lengths.astype(np.float32)
             return cls(BM25_EXACT, _NO_FACTORS, frozen(_padded(parts)), slope, k1 * (one - b))
         by_byte = LENGTHS.astype(np.float32)
         with np.errstate(all="ignore"):  # k1 may be 0 or close to it

@@ -33,11 +33,14 @@ Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exa
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -64,7 +67,7 @@ FILES = {
     "forward_tfs": "forward.tfs.npy",
     "forward_offsets": "forward.offsets.npy",
 }
-"""Files of the arrays of :class:`SavedSegment`."""
+"""Files of the arrays of a :class:`SavedSegment`."""
 
 LEVELS: Array = np.array([1, 2, 3, 4, 6, 9, 16, np.inf], dtype=np.float32)
 """The largest frequency of each level of ``bounds.norms``."""
@@ -97,14 +100,43 @@ def common_terms(frequencies: Array, documents: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """D documents with R terms."""
+class Counted:
+    """The counts of D documents with R terms."""
 
     offsets: Array  # (R + 1,) int64: where each term's P postings begin
-    docs: Array  # (P,) int32: document numbers, ascending within a term
-    tfs: Array  # (P,) frequencies of the term in the document
     lengths: Array  # (D,) the sum of a document's frequencies
     occurrences: Array  # (R,) the sum of a term's frequencies
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def frequencies(self) -> Array:
+        """(R,) document frequencies."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def tokens(self) -> float:
+        return float(self.lengths.sum(dtype=np.float64))
+
+    @property
+    def statistics(self) -> Statistics:
+        return Statistics(
+            documents=len(self),
+            filled=int(np.count_nonzero(self.lengths)),
+            tokens=int(self.tokens),
+            frequencies=self.frequencies,
+            occurrences=self.occurrences,
+            lengths=self.lengths,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(Counted):
+    """D documents with R terms, in memory."""
+
+    docs: Array  # (P,) int32: document numbers, ascending within a term
+    tfs: Array  # (P,) frequencies of the term in the document
 
     @classmethod
     def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
@@ -123,64 +155,36 @@ class Segment:
         np.cumsum(np.bincount(term_ids, minlength=size), out=offsets[1:])
         docs, own_tfs = np.empty((2, len(term_ids)), dtype=np.int32)
         lengths = np.zeros(len(starts) - 1, dtype=np.int64)
-        segment = cls(offsets, docs, own_tfs, lengths, np.zeros(size, dtype=np.int64))
+        segment = cls(offsets, lengths, np.zeros(size, dtype=np.int64), docs, own_tfs)
         into = segment.docs, segment.tfs, segment.lengths, segment.occurrences
         scatter(0, begins, term_ids, tfs, offsets[:-1].copy(), *into)
         return segment, rows
 
-    def __len__(self) -> int:
-        return len(self.lengths)
 
-    @property
-    def frequencies(self) -> Array:
-        """(R,) document frequencies."""
-        return np.diff(self.offsets)
+@dataclass(frozen=True, eq=False)
+class Saved(Counted):
+    """What the layouts of an index share: arrays, and the names of terms and documents."""
 
-    @property
-    def statistics(self) -> Statistics:
-        return Statistics(
-            documents=len(self),
-            filled=int(np.count_nonzero(self.lengths)),
-            tokens=int(self.lengths.sum()),
-            frequencies=self.frequencies,
-            occurrences=self.occurrences,
-            lengths=self.lengths,
-        )
-
-
-class Saved:
-    """What the layouts of an index share: the names of its terms and documents, by number."""
-
+    arrays: Mapping[str, Array]
     folder: Path
     recheck: Callable[[], None]  # after a file was read from the folder later
-    offsets: Array
-    lengths: Array
-    occurrences: Array
+    files: ClassVar[Mapping[str, str]]  # of the arrays
 
-    def __len__(self) -> int:
-        return len(self.lengths)
+    @classmethod
+    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> Self:
+        """Map the files, and check sizes and offsets, which keep kernels inside the arrays."""
+        arrays = {name: mapped(folder / file) for name, file in cls.files.items()}
+        counted = {field.name: arrays[field.name] for field in fields(Counted)}
+        saved = cls(**counted, arrays=arrays, folder=folder, recheck=recheck)
+        shapes = ((name, array.ndim == 1) for name, array in arrays.items())
+        for name, is_right in chain(shapes, saved._checks()):
+            if not is_right:
+                raise damaged(folder / cls.files[name])
+        return saved
 
-    @cached_property
-    def frequencies(self) -> Array:
-        """(V,) document frequencies."""
-        return np.diff(self.offsets)
-
-    def postings(self, term: int) -> tuple[Array, Array]:
-        """The documents that contain a term, ascending, and their frequencies or weights."""
+    def _checks(self) -> Iterator[tuple[str, bool]]:
+        """The arrays' names, and whether they are right."""
         raise NotImplementedError
-
-    @property
-    def has_frequencies(self) -> bool:
-        """Whether feedback can read documents' terms."""
-        raise NotImplementedError
-
-    def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
-        """How many terms documents have, these, the most frequent first, and their frequencies."""
-        raise NotImplementedError
-
-    @cached_property
-    def tokens(self) -> float:
-        return float(self.lengths.sum(dtype=np.float64))
 
     @cached_property
     def _terms(self) -> pl.DataFrame:
@@ -232,71 +236,55 @@ class Saved:
         return frame
 
 
-@dataclass(frozen=True, eq=False)
-class SavedSegment(Saved, Segment):
-    codes: Array
-    pairs: Array
-    norms: Array
-    bits: Array
-    before: Array
-    greatest_tfs: Array
-    least_norms: Array
-    forward: Array
-    forward_tfs: Array
-    forward_offsets: Array
-    folder: Path
-    recheck: Callable[[], None]  # after a file was read from the folder later
-
-    @classmethod
-    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedSegment":
-        """Map the files, and check sizes and offsets, not contents."""
-        arrays = {name: mapped(folder / file) for name, file in FILES.items()}
-        segment = cls(**arrays, folder=folder, recheck=recheck)
-        for name, is_right in segment._checks():
-            if getattr(segment, name).ndim != 1 or not is_right:
-                raise damaged(folder / FILES[name])
-        return segment
+class SavedSegment(Saved):
+    files = FILES
 
     def _checks(self) -> Iterator[tuple[str, bool]]:
-        documents, postings = len(self.lengths), len(self.docs)
-        terms = len(self.occurrences)
-        yield "docs", self.docs.dtype == np.int32
-        yield "tfs", len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"
-        yield "codes", self.codes.shape == self.docs.shape and self.codes.dtype == np.uint8
-        yield "pairs", len(self.pairs) < 256 and self.pairs.dtype == np.int32
-        yield "lengths", self.lengths.dtype in (np.int32, np.float64)
-        yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
-        yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
-        yield "offsets", is_rising(self.offsets, terms, postings)
-        yield "bits", self.bits.dtype == np.uint64
+        held = SimpleNamespace(**self.arrays)
+        documents, postings, terms = len(held.lengths), len(held.docs), len(held.occurrences)
+        yield "docs", held.docs.dtype == np.int32
+        yield "tfs", len(held.tfs) == postings and held.tfs.dtype.kind in "iuf"
+        yield "codes", held.codes.shape == held.docs.shape and held.codes.dtype == np.uint8
+        yield "pairs", len(held.pairs) < 256 and held.pairs.dtype == np.int32
+        yield "lengths", held.lengths.dtype in (np.int32, np.float64)
+        yield "norms", len(held.norms) == documents and held.norms.dtype == np.uint8
+        yield "occurrences", held.occurrences.dtype in (np.int64, np.float64)
+        yield "offsets", is_rising(held.offsets, terms, postings)
         common = common_terms(self.frequencies, documents)
-        yield "bits", len(self.bits) == common * (documents // 64 + 1)
-        yield "before", self.before.dtype == np.uint32 and len(self.before) == len(self.bits)
-        yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
-        yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
-        yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
-        yield "least_norms", self.least_norms.dtype == np.uint8
-        yield "forward", self.forward.dtype == np.int32
-        yield "forward_tfs", self.forward_tfs.shape == self.forward.shape
-        yield "forward_tfs", self.forward_tfs.dtype == self.tfs.dtype
-        yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
+        yield "bits", held.bits.dtype == np.uint64
+        yield "bits", len(held.bits) == common * (documents // 64 + 1)
+        yield "before", held.before.dtype == np.uint32 and len(held.before) == len(held.bits)
+        yield "greatest_tfs", held.greatest_tfs.shape == (terms,)
+        yield "greatest_tfs", held.greatest_tfs.dtype == np.float32
+        yield "least_norms", held.least_norms.shape == (terms * len(LEVELS),)
+        yield "least_norms", held.least_norms.dtype == np.uint8
+        yield "forward", held.forward.dtype == np.int32
+        yield "forward_tfs", held.forward_tfs.shape == held.forward.shape
+        yield "forward_tfs", held.forward_tfs.dtype == held.tfs.dtype
+        yield "forward_offsets", is_rising(held.forward_offsets, documents, len(held.forward))
+
+    @property
+    def norms(self) -> Array:
+        return self.arrays["norms"]
 
     def postings(self, term: int) -> tuple[Array, Array]:
+        """The documents that contain a term, ascending, and their frequencies."""
         part = slice(self.offsets[term], self.offsets[term + 1])
-        return np.asarray(self.docs[part]), np.asarray(self.tfs[part])
+        return self.arrays["docs"][part], self.arrays["tfs"][part]
 
     @property
     def has_frequencies(self) -> bool:
-        return len(self) == 0 or len(self.forward) > 0
+        """Whether feedback can read documents' terms."""
+        return len(self) == 0 or len(self.arrays["forward"]) > 0
 
     def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
-        offsets, numbers, tfs = map(
-            np.asarray, (self.forward_offsets, self.forward, self.forward_tfs)
-        )
+        """How many terms documents have, these, the most frequent first, and their frequencies."""
+        offsets, none = self.arrays["forward_offsets"], np.empty(0, dtype=np.int32)
         parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
-        none = np.empty(0, dtype=np.int32)
-        terms = np.concatenate([none, *(numbers[part] for part in parts)])
-        tfs = np.concatenate([none, *(tfs[part] for part in parts)])
+        terms, tfs = (
+            np.concatenate([none, *(self.arrays[name][part] for part in parts)])
+            for name in ("forward", "forward_tfs")
+        )
         if len(terms) and not (terms.min() >= 0 and terms.max() < len(self.occurrences)):
             raise damaged(self.folder / FILES["forward"])
         return offsets[docs + 1] - offsets[docs], terms, tfs
