@@ -156,8 +156,7 @@ class CandidateSet:
         applied = self._applied  # of this thread, whatever another one sets
         if applied is None or applied[0] != model:
             if self._collection is None:
-                of_set = self.segment.statistics
-                factors = model.factors(of_set)
+                factors = model.factors(self.segment.statistics)
             else:
                 factors = self._collection.factors(self.segment, self._rows, model)
             applied = self._applied = model, weighed(self.segment, model, *factors)
@@ -229,31 +228,24 @@ class CollectionCounts:
 
     def __init__(self) -> None:
         self._documents = self._filled = self._tokens = 0
-        self._frequencies, self._occurrences = np.zeros((2, 0), dtype=np.int64)
+        self._of_terms = np.zeros((2, 0), dtype=np.int64)  # frequencies and occurrences
 
     def add(self, segment: Segment, rows: Array) -> None:
-        of_part = segment.statistics
-        held = np.flatnonzero(rows >= 0)
-        more = max(0, len(rows) - len(self._frequencies))
-        self._frequencies = np.pad(self._frequencies, (0, more))
-        self._occurrences = np.pad(self._occurrences, (0, more))
-        self._frequencies[held] += of_part.frequencies[rows[held]]
-        self._occurrences[held] += of_part.occurrences[rows[held]]
+        of_part, held = segment.statistics, np.flatnonzero(rows >= 0)
+        more = max(0, len(rows) - self._of_terms.shape[1])
+        self._of_terms = np.pad(self._of_terms, ((0, 0), (0, more)))
+        counts = np.stack((of_part.frequencies, of_part.occurrences))
+        self._of_terms[:, held] += counts[:, rows[held]]
         self._documents += of_part.documents
         self._filled += of_part.filled
         self._tokens += of_part.tokens
 
     def factors(self, segment: Segment, rows: Array, model: Model) -> tuple[Array, Array]:
-        held, present = np.flatnonzero(self._frequencies), np.flatnonzero(rows >= 0)
-        statistics = Statistics(
-            documents=self._documents,
-            filled=self._filled,
-            tokens=self._tokens,
-            frequencies=self._frequencies[held],
-            occurrences=self._occurrences[held],
-            lengths=segment.lengths,
-        )
+        held, present = np.flatnonzero(self._of_terms[0]), np.flatnonzero(rows >= 0)
+        frequencies, occurrences = self._of_terms[:, held]
+        of_collection = self._documents, self._filled, self._tokens, frequencies, occurrences
         of_part = np.empty(len(present), dtype=np.float64)
+        statistics = Statistics(*of_collection, segment.lengths)
         of_terms, of_documents = model.factors(statistics)
         of_part[rows[present]] = of_terms[np.searchsorted(held, present)]
         return of_part, of_documents
