@@ -61,22 +61,14 @@ def _set_two(sums: Array, a: Array, b: Array, x: Any, y: Any) -> None:
 
 
 @inner
-def _set_four(
-    sums: Array, a: Array, b: Array, c: Array, d: Array, x: Any, y: Any, z: Any, w: Any
-) -> None:
-    for place in range(len(sums)):
-        two = U32(U32(x * U32(a[place])) + U32(y * U32(b[place])))
-        sums[place] = U32(two + U32(U32(z * U32(c[place])) + U32(w * U32(d[place]))))
-
-
-@inner
 def _add_four(
-    sums: Array, a: Array, b: Array, c: Array, d: Array, x: Any, y: Any, z: Any, w: Any
+    sums: Array, a: Array, b: Array, c: Array, d: Array, x: Any, y: Any, z: Any, w: Any, first: Any
 ) -> None:
     for place in range(len(sums)):
+        before = U32(0) if first else sums[place]
         two = U32(U32(x * U32(a[place])) + U32(y * U32(b[place])))
         other = U32(U32(z * U32(c[place])) + U32(w * U32(d[place])))
-        sums[place] = U32(sums[place] + U32(two + other))
+        sums[place] = U32(before + U32(two + other))
 
 
 @inner
@@ -94,10 +86,7 @@ def _set_columns(sums: Array, columns: Array, multipliers: Array, cursors: Array
         a, b, m = columns[i : i + width], columns[j : j + width], n + U(2)
         i, j, z, w = cursors[m], cursors[m + U(1)], multipliers[m], multipliers[m + U(1)]
         c, d = columns[i : i + width], columns[j : j + width]
-        if n == U(0):
-            _set_four(sums, a, b, c, d, x, y, z, w)
-        else:
-            _add_four(sums, a, b, c, d, x, y, z, w)
+        _add_four(sums, a, b, c, d, x, y, z, w, n == U(0))
     for place in range(size):
         cursors[place] += width
 

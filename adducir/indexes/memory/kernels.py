@@ -33,8 +33,7 @@ from adducir.indexes.memory.adding import (
     still_above,
     take_marks,
 )
-from adducir.indexes.memory.exhaustive import keep_best, lower_bound
-from adducir.indexes.memory.exhaustive import order as order_row
+from adducir.indexes.memory.exhaustive import keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
 
@@ -57,15 +56,6 @@ class Scratch(NamedTuple):
     docs: Array
     places: Array
     begins: Array
-
-
-@kernel
-def _order(scratch: Scratch, count: Any) -> None:
-    places, best = np.empty(count, dtype=np.int32), np.empty(count)
-    docs = scratch.docs[:count].copy()
-    order_row(scratch.scores[:count].astype(np.float64), places, best)
-    for n in range(count):
-        scratch.scores[n], scratch.docs[n] = best[n], docs[places[n]]
 
 
 class Clauses(NamedTuple):
@@ -329,8 +319,9 @@ def search(
                 count = _rank(postings, formula, terms, scratch, depth, estimate, U(WINDOW), U(0))
         if count < depth:  # below 0: documents with a query term and score 0 are hits too
             count = _rank(postings, formula, terms, scratch, depth, F32(-1), U(1024), U(0))
-        _order(scratch, count)
-        count = min(count, depth)
-        for n in range(count):
-            out_docs[start + n], out_scores[start + n] = scratch.docs[n], scratch.scores[n]
-        out_counts[query] = count
+        depth = min(depth, count)
+        places, best = np.empty(depth, dtype=np.int32), out_scores[start : start + depth]
+        order(scratch.scores[:count], places, best)
+        for n in range(depth):
+            out_docs[start + n] = scratch.docs[places[n]]
+        out_counts[query] = depth
