@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from adducir.core.errors import UsageError, said, worded
-from adducir.core.recipe import Keyed, KeyPath, Kind
+from adducir.core.errors import UsageError, worded
+from adducir.core.recipe import KeyPath, Kind
 from adducir.core.registry import numbers
 from adducir.indexes.jvm import java_class
 from adducir.indexes.kinds import MODELS
@@ -371,26 +371,26 @@ class Impact(Model):
 
 def unfit(
     model: Model, engine: str, *, accurate: bool, fields: Collection[str]
-) -> Iterator[tuple[KeyPath, Keyed]]:
+) -> Iterator[tuple[KeyPath, str]]:
     """What an index lacks for a model, to say behind its name, each with the search's key."""
     engines, called = model.engines(), MODELS.name_of(type(model))
     if engine not in engines:
         names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
         message = f"is a {engine} index without the model {called!r}; its models are "
         message += f"{', '.join(names)}, and {' and '.join(engines)} indexes have this one"
-        yield ("model",), Keyed(message)
+        yield ("model",), message
     elif accurate and called != "bm25" and engine == "lucene":
-        message = "has exact lengths ({}), which only bm25 supports"
-        yield ("model",), Keyed(message, ("accurate_length", "true"))
+        exact = worded("accurate_length", "true")
+        yield ("model",), f"has exact lengths ({exact}), which only bm25 supports"
     if engine == "memory" and model.by_field:
         message = "is a memory index, which holds all fields as one; search one index per field "
-        message += "and fuse the runs, or use a Lucene index ({})"
-        yield ("boosts",), Keyed(message, ("separate", "FIELD"))
+        message += f"and fuse the runs, or use a Lucene index ({worded('separate')})"
+        yield ("boosts",), message
     elif unknown := sorted(model.by_field.keys() - fields):
-        message = f"does not have the field {unknown[0]!r} by itself ({{}}), only "
-        yield ("boosts",), Keyed(message + ", ".join(fields), ("separate", unknown[0]))
+        alone = f"the field {unknown[0]!r} by itself ({worded('separate')})"
+        yield ("boosts",), f"does not have {alone}, only {', '.join(fields)}"
 
 
 def refuse_unfit(model: Model, engine: str, index: Path, **limits: Any) -> None:
     for (key,), message in unfit(model, engine, **limits):
-        raise UsageError(f"{worded(str(key))}: {index} {said(message)}.")
+        raise UsageError(f"{worded(str(key))}: {index} {message}.")

@@ -242,8 +242,8 @@ def test_given_documents_are_scored_as_by_a_search(make_index: MakeIndex) -> Non
 
 
 def test_boosts_need_separate_fields(pets: LuceneIndex, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"'title'.*separate"):
-        pets.search(["dog"], BM25(boosts={"title": 2}))
+    with pytest.raises(UsageError, match=r"'{title}'.*separate"):
+        pets.search(["dog"], BM25(boosts={"{title}": 2}))
     memory = build_index(ListCorpus(TEXTS), tmp_path / "memory")
     assert memory.kind == "memory-index"
     with pytest.raises(UsageError, match="boosts"):
