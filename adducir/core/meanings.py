@@ -3,9 +3,9 @@
 import ast
 import inspect
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from pydantic import BaseModel
 
@@ -28,19 +28,23 @@ def meaning(kind: type[BaseModel], field: str) -> str:
 def docstrings(module: str) -> Mapping[str, str]:
     """The texts below annotated names in a module's classes; none if it is not from a file."""
     try:
-        return dict(_below(ast.parse(inspect.getsource(sys.modules[module])).body))
+        return dict(_below(ast.parse(inspect.getsource(sys.modules[module]))))
     except (KeyError, OSError, SyntaxError, TypeError):
         return {}
 
 
-def _below(statements: Sequence[ast.stmt], owner: str = "") -> Iterator[tuple[str, str]]:
-    for statement, after in zip_longest(statements, statements[1:]):
+def _below(node: ast.AST, owner: str = "") -> Iterator[tuple[str, str]]:
+    blocks = (value for _, value in ast.iter_fields(node) if isinstance(value, list))
+    for statement, after in chain.from_iterable(zip_longest(some, some[1:]) for some in blocks):
         match statement, after:
             case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 yield owner + name, text
-            case ast.ClassDef(name, body=body), _:
-                yield from _below(body, f"{owner}{name}.")
-            case ast.FunctionDef(name, body=body), _:
-                yield from _below(body, f"{owner}{name}.<locals>.")
-            case ast.If(_, body, others) | ast.Try(body, _, others), _:
-                yield from _below([*body, *others], owner)
+            case ast.ClassDef(name), _:
+                yield from _below(statement, f"{owner}{name}.")
+            case ((ast.FunctionDef(name) | ast.AsyncFunctionDef(name)), _):
+                yield from _below(statement, f"{owner}{name}.<locals>.")
+            case (
+                (ast.stmt() | ast.ExceptHandler() | ast.match_case()),
+                _,
+            ):  # with, try and the like
+                yield from _below(statement, owner)
