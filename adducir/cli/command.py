@@ -139,10 +139,10 @@ class Option:
             kind, *more = get_args(kind)
             marks += more
         self.is_mapping = get_origin(kind) is dict
-        self.is_several, self.count = get_origin(kind) in (list, tuple), 0
-        if self.is_several:
-            kind, *others = get_args(kind)
-            self.count = 1 + len(others) if others and Ellipsis not in others else 0
+        self.is_several = get_origin(kind) in (list, tuple)
+        kind, *others = get_args(kind) if self.is_several else (kind,)
+        self.count = 1 + len(others) if others and Ellipsis not in others else 0
+        self.takes_file = self.writes is None and (self.reads or Path in (kind, *others))
         self.kind: Any = kind
         self.is_flag = kind is bool and self.has_flag
         names: Any = get_args(kind) if get_origin(kind) is Literal else ()
@@ -157,6 +157,9 @@ class Option:
             return f"--set {self.name}"
         return next(flag for flag in self.flags if flag.startswith("--"))
 
+    def typed(self, text: str) -> str:
+        return "/dev/stdin" if text == "-" and self.takes_file else text
+
     def parameter(self, keys: str = "") -> click.Parameter:
         """The parameter of click: text, which pydantic converts; ``keys``: those of a --set."""
         text, value, metavar = meaning(self.recipe, self.name), self.field.default, self.metavar
@@ -165,9 +168,7 @@ class Option:
             text += f" One of {', '.join(self.choices)}."
         metavar = metavar or self._placeholder()
         is_long = self.is_several and not self.count
-        details: dict[str, Any] = {"type": str, "required": self.field.is_required()}
-        if self.writes is None and (self.reads or self.kind is Path):
-            details["type"] = lambda text: "/dev/stdin" if text == "-" else text
+        details: dict[str, Any] = {"type": self.typed, "required": self.field.is_required()}
         details |= {"nargs": self.count or 1, "shell_complete": self._completions}
         if self.is_argument:
             details |= {"nargs": -1} if is_long else {}
@@ -339,6 +340,7 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, not {text!r}.", hint=hint)
         if name in options and options[name].is_rare:
+            value = options[name].typed(value)
             values[name] = [*values.get(name, ()), value] if options[name].is_several else value
         elif catch_all is None:
             rare = rare_fields(recipe)
@@ -367,6 +369,7 @@ def wording_of(recipe: type[Recipe]) -> Wording:
         if key not in options and not (takes_any and key.isidentifier()):
             return in_files(key, value)
         name = str(options.get(key, f"--set {key}"))  # --key, or --set key
+        value = f"'{value}'" if " " in value else value
         if value == "true" and key in options and options[key].is_flag:
             return name
         return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"

@@ -35,6 +35,8 @@ class Toy(Computing):
     size: Annotated[int, needs("names")] = option("A size.", default=5, rare=True)
     is_kept: bool = option("Whether it stays.", default=True, rare=True)
     turn: Literal["left", "right"] | None = option("A turn.", default=None, rare=True, flag=True)
+    sheets: tuple[Path, ...] = option("Sheets.", default=(), rare=True)
+    kept: tuple[str, Path] | None = option("A kind and its file.", default=None)
     corners: tuple[int, int] | None = option("Two corners.", default=None)
 
 
@@ -79,8 +81,10 @@ def test_what_is_typed_becomes_the_recipe():
     assert (found.turn, found.corners) == ("left", (1, 2))
     assert run(toy, "in.txt", "--set", "turn=left", "--turn=right").turn == "left"
     assert found.execution().workers == 2
-    piped = run(toy, "-", "-t", "-", "--names", "-", "-o", "/dev/stdout")
-    assert (piped.source, piped.topics, piped.names) == (Path("/dev/stdin"), "/dev/stdin", ("-",))
+    words = ["-t", "-", "--names", "-", "-o", "/dev/stdout", "--kept", "x", "-"]
+    piped, place = run(toy, "-", *words, "--set", "sheets=-"), Path("/dev/stdin")
+    assert (piped.source, piped.topics, piped.names) == (place, str(place), ("-",))
+    assert (piped.sheets, piped.kept) == ((place,), ("x", place))
 
 
 def test_changes_of_a_file_stand_beside_rare_options():
@@ -146,6 +150,8 @@ def test_settings_are_worded_as_each_door_writes_them():
         assert "replacing_anything" in worded("force", "true")
     with speaking(wording_of(Toy)), speaking(in_files):
         assert (worded("force", "true"), worded("workers")) == ("--force", "--workers")
+    with speaking(wording_of(Toy)):
+        assert worded("size", "7, or 8") == "--set size='7, or 8'"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
