@@ -18,7 +18,7 @@ import polars as pl
 from adducir.core.errors import UsageError
 from adducir.core.texts import items_in, typed
 from adducir.corpora.documents import WeightedWords
-from adducir.corpora.frames import is_frame
+from adducir.corpora.frames import as_pandas, is_frame
 from adducir.corpora.topics import Topics, as_topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
@@ -152,7 +152,7 @@ class _Retriever(_OverIndex):
 
         Args:
             inp: Topics, their file, a polars or Arrow frame or a dict ``{qid: query}``; or what
-                PyTerrier takes, such as a pandas frame.
+                PyTerrier takes, such as a pandas frame. A frame's ``docno`` are scored alone.
 
         Returns:
             A frame with ``qid``, ``query``, ``docno``, ``score`` and ``rank`` (from 0): pandas for
@@ -162,6 +162,8 @@ class _Retriever(_OverIndex):
         if not is_other_frame and not isinstance(inp, Topics | Mapping | str | os.PathLike):
             items_in(inp, "queries", "topics, a file, a data frame or a dict")  # or refuse it
             return super().__call__(inp)
+        if is_other_frame and "docno" in (given := pl.DataFrame(inp)).columns:
+            return pl.DataFrame(self.transform(as_pandas(given)).to_dict("list"))
         topics = as_topics(inp)
         hits = self._found(queries_of(self.index, topics))
         frame = hits.to_polars(topics.qids)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyterrier as pt
 import pytest
 from memory_corpus import ListCorpus, build_index
@@ -117,6 +118,8 @@ def test_candidates_are_scored_exactly_and_keep_their_columns(index):
     )
     found = LexicalRetriever(index, depth=1)(frame)
     assert sorted(found["docno"]) == sorted(frame["docno"])
+    alike = LexicalRetriever(index, depth=1)(pl.DataFrame(frame.to_dict("list")))
+    assert alike.to_dict(as_series=False) == found.to_dict("list")
     assert dict(zip(found["docno"], found["kind"], strict=True)) == dict(
         zip(frame["docno"], frame["kind"], strict=True)
     )
