@@ -10,12 +10,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import adducir
-from adducir import Qrels, Run, Topics, open_corpus
+from adducir import Qrels, Run, Topics, load_qrels, load_run, open_corpus
 from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
 from adducir.indexes.candidates import CandidateSet
@@ -53,7 +54,10 @@ def test_a_typed_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 ROWS = {"qid": ["1", "1", "2"], "docno": ["a", "b", "c"]}
+SCORED, GRADED = {**ROWS, "score": [2.0, 1.0, 3.0]}, {**ROWS, "grade": [2, 1, 3]}
+RELEVANT = {"1": {"b": 1}}
 LETTERS = "must be a list"
+WEIGHTED = {"qid": "1", "query": "a", "query_toks": {"a": 2.0}}
 TWICE = ["qid", "docno", "docno", "score"]
 Scored = namedtuple("Scored", "query_id doc_id score relevance text")
 
@@ -103,10 +107,10 @@ def forms_of(*columns: str) -> dict[str, Callable[[dict[str, Any]], Any]]:
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
-        (lambda data: Run.of(data, "t"), {**ROWS, "score": [2.0, 1.0, 3.0]}),
-        (Qrels.of, {**ROWS, "grade": [2, 1, 3]}),
+        (lambda data: Run.of(data, "t"), SCORED),
+        (Qrels.of, GRADED),
         (Topics.of, {"qid": ["1", "2", "3"], "query": ["free buses", "", "c"]}),
-        (Hits.of, {**ROWS, "score": [2.0, 1.0, 3.0]}),
+        (Hits.of, SCORED),
     ],
     ids=["Run", "Qrels", "Topics", "Hits"],
 )
@@ -124,20 +128,16 @@ def test_what_a_run_gives_keeps_the_order_of_equal_scores() -> None:
     run = Run.ranked(pl.DataFrame(ROWS | {"score": [1.0, 1.0, 1.0]}), "t", ties="ascending")
     for given in (run.to_dict(), run.to_polars(), run.to_pandas()):
         assert Run.of(given, "t").frame["docno"].equals(run.frame["docno"])
+    assert Run.of({"1": {"a": np.int64(1), "b": 0.5}}, "t").frame["score"].to_list() == [1.0, 0.5]
 
 
 PETS = [{"docno": "a", "text": "cats"}, {"docno": "b", "text": "dogs"}]
+CATS = {"qid": ["1"], "query": ["cats"]}
 TAKEN: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
-    "search topics": (
-        {"qid": ["1"], "query": ["cats"]},
-        lambda topics: adducir.search("pets", topics).to_dict(),
-    ),
-    "retriever": (
-        {"qid": ["1"], "query": ["cats"]},
-        lambda topics: [*adducir.LexicalRetriever("pets")(topics)["score"]],
-    ),
+    "search topics": (CATS, lambda topics: adducir.search("pets", topics).to_dict()),
+    "retriever": (CATS, lambda topics: [*adducir.LexicalRetriever("pets")(topics)["score"]]),
     "rerank topics": (
-        {"qid": ["1"], "query": ["cats"]},
+        CATS,
         lambda topics: adducir.rerank(
             {"1": {"a": 1.0}}, topics, PETS, "maxsim:minilm", tag="t"
         ).to_dict(),
@@ -146,24 +146,15 @@ TAKEN: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
         {"qid": ["1"], "docno": ["a"], "score": [1.0]},
         lambda run: adducir.rerank(run, {"1": "cats"}, PETS, "maxsim:minilm", tag="t").to_dict(),
     ),
-    "fuse": (
-        {**ROWS, "score": [2.0, 1.0, 3.0]},
-        lambda run: adducir.fuse([run, {"1": {"b": 1.0}}]).to_dict(),
-    ),
-    "evaluate run": (
-        {**ROWS, "score": [2.0, 1.0, 3.0]},
-        lambda run: adducir.evaluate(run, {"1": {"b": 1}}, "RR").mean("RR"),
-    ),
+    "fuse": (SCORED, lambda run: adducir.fuse([run, {"1": {"b": 1.0}}]).to_dict()),
+    "evaluate run": (SCORED, lambda run: adducir.evaluate(run, RELEVANT, "RR").mean("RR")),
     "evaluate runs": (
-        {**ROWS, "score": [2.0, 1.0, 3.0]},
-        lambda run: adducir.evaluate(iter([run]), {"1": {"b": 1}}, "RR")[0].mean("RR"),
+        SCORED,
+        lambda run: adducir.evaluate(iter([run]), RELEVANT, "RR")[0].mean("RR"),
     ),
-    "evaluate qrels": (
-        {**ROWS, "grade": [2, 1, 3]},
-        lambda qrels: adducir.evaluate({"1": {"b": 1.0}}, qrels, "RR").mean("RR"),
-    ),
+    "evaluate qrels": (GRADED, lambda qrels: adducir.evaluate(RELEVANT, qrels, "RR").mean("RR")),
     "write_run": (
-        {**ROWS, "score": [2.0, 1.0, 3.0]},
+        SCORED,
         lambda run: (adducir.write_run(run, "w.trec"), Path("w.trec").read_text())[1],
     ),
 }
@@ -217,6 +208,9 @@ def test_every_function_takes_files_frames_dicts_and_objects(
         (lambda: Topics.of({"1": 5}), "must be text"),
         (lambda: Topics.of({"1": "\ud83d"}), "not UTF-8"),
         (lambda: Topics.of({"a b": "x"}), "white space"),
+        (lambda: Topics.of([WEIGHTED], word_weights=True), "the topics have query_toks"),
+        (lambda: load_qrels("bundled:qrels", columns=["qid"]), "qid,-,docno,grade"),
+        (lambda: load_run(__file__, columns=np.array(["qid"])), "qid,-,docno,score"),
         (lambda: Topics.of(pl.Series(["x"])), "data frame"),
         (lambda: Run.of({"1": {"a": 1.0}, 1: {"b": 1.0}}, "t"), "repeated"),
         (lambda: Run.of(pd.Series([1.0], index=["1"]), "t"), "qid and docno"),

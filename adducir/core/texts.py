@@ -99,7 +99,8 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
     """Refuse arguments of other types than the signature of a public function states, by name.
 
     What a function takes in several forms has a quoted type there, and is checked where it is read.
-    Of an iterable, which may be a generator, a list is made.
+    Of an iterable, which may be a generator, and of an array, which has no truth value, a list is
+    made.
     """
     hints: Mapping[str, Any] = function.__annotations__
     names: Sequence[str] = function.__code__.co_varnames
@@ -110,8 +111,10 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
             hint = hints.get(name, "")
             if isinstance(hint, str):
                 return value
+            kinds = {get_origin(kind) for kind in (hint, *get_args(hint))}
             is_stream = isinstance(value, Iterable) and not hasattr(value, "__len__")
-            if is_stream and any(get_origin(kind) is Iterable for kind in (hint, *get_args(hint))):
+            is_array = hasattr(value, "dtype") and is_list(value)
+            if (is_stream and Iterable in kinds) or (is_array and kinds & {Iterable, Sequence}):
                 value = [*value]
             if not _is(value, hint):
                 raise refused(value, f"`{name}`", _in_words(hint))

@@ -58,7 +58,7 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
 
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
     """
-    names = [SUBTOPIC if name in SUBTOPICS else name for name in names]
+    names, usual = [SUBTOPIC if name in SUBTOPICS else name for name in names], base.number
     if base.kind == "run" and "score" not in names:
         base = BY_RANK
     wrong = [name for name in {"qid", "docno", base.number} if list(names).count(name) != 1]
@@ -66,7 +66,8 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
         said = f"{worded(base.setting)}: the columns {', '.join(names)}"
         message = f"{said} do not name {need}, once each."
-        raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
+        hint = f"Write - for a column that is not used: qid,-,docno,{usual}."
+        raise UsageError(message, hint=hint)
     columns = [name if name in base.columns else f"-{at}" for at, name in enumerate(names)]
     return base._replace(columns=tuple(columns))
 

@@ -160,8 +160,9 @@ def rows_of(data: "Tabular | Nested", value: Sequence[str], label: str) -> pl.Da
 
 def _numbers(values: Sequence[Any], name: str) -> pl.Series:
     """A column of numbers, which may be written as texts."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     with suppress(TypeError, ValueError, pl.exceptions.PolarsError):
-        series = pl.Series(name, values, strict=False)
+        series = pl.Series(name, plain, strict=False)  # of NumPy's, the first sets the type of all
         if series.dtype.is_numeric() or series.dtype in (pl.String, pl.Boolean, pl.Null):
             return series
     is_number = (int, float, str, np.number, NoneType)
@@ -169,11 +170,11 @@ def _numbers(values: Sequence[Any], name: str) -> pl.Series:
     raise UsageError(f"each {name} must be a number, not {shortened(repr(wrong))}.")
 
 
-def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[Any]]:
-    """The values of columns, each of which may have one of several names.
+def table_of(data: "Tabular", label: str, *names: Sequence[str]) -> Any:
+    """A frame of polars or pandas with all columns; messages speak of a ``label``.
 
-    Of a pandas Series of the last column, whose index holds the others, too, and of records: dicts
-    or named tuples. Named levels of a pandas index are columns; messages speak of a ``label``.
+    Of a pandas Series of the last of ``names``, whose index holds the others, too, and of records:
+    dicts or named tuples. Named levels of a pandas index become columns.
     """
     frame: Any = data
     if hasattr(frame, "to_frame") and hasattr(frame, "index"):  # pandas' Series
@@ -200,8 +201,13 @@ def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[
     levels = frame.index.names if hasattr(frame, "index") else ()
     if outside := [name for name in levels if name is not None and name not in frame.columns]:
         frame = frame.reset_index(level=outside)
-    columns = [*frame.columns]
-    values = []
+    return frame
+
+
+def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[Any]]:
+    """The values of columns of :func:`table_of`, each of which may have one of several names."""
+    frame = table_of(data, label, *names)
+    columns, values = [*frame.columns], list[list[Any]]()
     for each in names:
         name = next((name for name in each if name in columns), None)
         if name is None or columns.count(name) > 1:

@@ -34,13 +34,16 @@ from adducir.corpora.columns import (
     tabbed,
 )
 from adducir.corpora.frames import (
+    DOCNO,
     GRADE,
+    QID,
     FramedByTopic,
     columns_of,
     ids_of,
     refuse_unless_rows,
     repeated_rows,
     rows_of,
+    table_of,
 )
 from adducir.corpora.pairs import (
     checked_records,
@@ -106,12 +109,14 @@ class Qrels(FramedByTopic):
         messages. A column ``subtopic`` makes judgements by subtopic, of which a document's grade is
         the largest.
         """
-        columns = getattr(data, "columns", ())
-        names = [name for name in SUBTOPICS if name in columns and name != SUBTOPIC]
-        if isinstance(data, Mapping) or not names:
+        if isinstance(data, Mapping):
             return cls(_judgements(data), source)
-        rows = _judgements(data, repeats=True)
-        rows = rows.with_columns(ids_of(columns_of(data, source, names)[0], SUBTOPIC))
+        table = table_of(data, "qrels", QID, DOCNO, GRADE)
+        names = [name for name in SUBTOPICS if name in table.columns and name != SUBTOPIC]
+        if not names:
+            return cls(_judgements(table), source)
+        rows = _judgements(table, repeats=True)
+        rows = rows.with_columns(ids_of(columns_of(table, source, names)[0], SUBTOPIC))
         return _of_subtopics(rows, "max", source)
 
     def __len__(self) -> int:
@@ -192,7 +197,6 @@ def load_qrels(
         ['qid', 'docno', 'grade']
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    columns = tuple(columns)  # an array has no truth value
     if not sources:
         raise InputError("qrels are missing.")
     with gathering() as opening:

@@ -21,7 +21,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import counted, refuse_half_characters, refuse_unless, repeated, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.field_choice import QID_FIELDS, prose_fields
-from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
+from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of, table_of
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
@@ -64,8 +64,8 @@ class Topics(Framed):
         for name in ("qids", "queries"):
             refuse_unless(getattr(self, name), f"`{name}`", Sequence[str])
         if len(self.qids) != len(self.queries):
-            numbers = f"{counted(len(self.qids), 'qid')} for {len(self.queries):,} queries"
-            raise UsageError(f"topics need a qid for each query, but here are {numbers}.")
+            numbers = f"{counted(len(self.qids), 'qid')} for {len(self.queries):,}"
+            raise UsageError(f"topics need a qid per query, not {numbers}.")
 
     @classmethod
     @typed
@@ -78,17 +78,18 @@ class Topics(Framed):
     ) -> "Topics":
         """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``.
 
-        Also of a Series of queries, whose index holds their qids, and of records. A frame's column
+        Also of a Series of queries, whose index holds their qids, and of records. A column
         query_toks holds token weights. With ``word_weights``, queries are ``school^2 uniform`` or
         ``{"school": 2, "uniform": 1}``.
         """
-        vectors: list[Any] | None = None
+        vectors = list[Any]()
         if isinstance(data, Mapping):
             qids_given, queries = list(data), list(data.values())
         else:
-            qids_given, queries = columns_of(data, "topics", QID, QUERY)
-            if "query_toks" in getattr(data, "columns", ()):
-                vectors = columns_of(data, "topics", QID, ("query_toks",))[1]
+            table = table_of(data, "topics", QID, QUERY)
+            qids_given, queries = columns_of(table, "topics", QID, QUERY)
+            if "query_toks" in table.columns:
+                (vectors,) = columns_of(table, "topics", ("query_toks",))
         qids = ids_of(qids_given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, (str, Mapping) if word_weights else str):
@@ -99,10 +100,16 @@ class Topics(Framed):
         for qid in repeated(qids):
             raise UsageError(f"the qid {qid!r} is repeated.")
         refuse_half_characters((query for query in queries if isinstance(query, str)), "a query")
+        if word_weights and vectors:
+            message = f"{worded('word_weights')} has no effect: the topics have query_toks."
+            raise UsageError(message)
         if word_weights:
             return _weighted(qids, queries, source)
-        for qid, vector in zip(qids, vectors or (), strict=False):
-            refuse_unless(vector, f"query_toks of topic {qid}", Mapping)
+        for place, vector in enumerate(vectors):
+            refuse_unless(vector, f"query_toks of topic {qids[place]}", Mapping)
+            if None in vector.values():  # a term of another row, in polars and Arrow
+                stated = {term: weight for term, weight in vector.items() if weight is not None}
+                vectors[place] = stated
         return cls(qids, [collapse(query) for query in queries], source, vectors=vectors or None)
 
     def __len__(self) -> int:

@@ -149,11 +149,12 @@ def test_every_door_reads_subtopics(tmp_path: Path, monkeypatch, capsys) -> None
     monkeypatch.chdir(tmp_path)
     lines = [f"{qid} {subtopic} {docno} {grade}\n" for qid, subtopic, docno, grade in JUDGED]
     Path("diversity.txt").write_text("".join(lines))
-    frame(JUDGED).write_csv("diversity.csv")
     run = Run.of(RANKED, tag="run")
     ad.write_run(run, "run.trec")
     wanted = PUBLISHED["alpha_nDCG@20"]
-    for source in ("diversity.txt", "diversity.csv", frame(JUDGED), frame(JUDGED).to_pandas()):
+    (rows := frame(JUDGED)).write_csv("diversity.csv")
+    frames = (rows, rows.to_pandas(), rows.to_arrow(), rows.to_dicts())
+    for source in ("diversity.txt", "diversity.csv", *frames):
         scores = ad.evaluate(run, source, "alpha_nDCG@20 nDCG@20")
         assert scores.values("alpha_nDCG@20")[:2] == pytest.approx(wanted)
         assert scores.values("nDCG@20")[0] > 0

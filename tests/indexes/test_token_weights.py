@@ -4,6 +4,7 @@ import json
 import resource
 
 import numpy as np
+import polars as pl
 import pytest
 from memory_corpus import ListCorpus, build_index
 
@@ -115,7 +116,10 @@ def test_topics_with_weights(tmp_path):
         ("2", "d0000", 0.5),
     ]
     assert (found.empty, found.unanswered) == (["3"], ["4"])
-    assert topics.to_pandas()["query_toks"].tolist()[1] == {"b": 1}
+    assert Topics.of(topics.to_pandas().to_dict("records")).vectors == topics.vectors
+    weights = [{"a": 1.0, "b": None}, {"a": None, "b": 2.0}]  # as polars reads them
+    frame = pl.DataFrame({"qid": ["1", "2"], "query": ["a", "b"], "query_toks": weights})
+    assert Topics.of(frame.to_arrow()).vectors == [{"a": 1.0}, {"b": 2.0}]
     changed = Topics(topics.qids, topics.queries, "", vectors=[{"a": 1.0}] * 4)
     assert changed.identity() != topics.identity()
     with pytest.raises(UsageError, match=r"topic 1 of .* has token weights but no text"):
@@ -172,32 +176,18 @@ def test_a_folder_of_files(tmp_path):
         ('{"docno": "a", "weights": {"x": NaN}}', "this is not JSON"),
         ('{"docno": "a", "weights": {"x\\n": 1}}', "contains a line break"),
         ('{"docno": "a", "vector": [1, 2]}', "`vector`"),
-        ('{"docno": "d1", "weights": {}}', "duplicate docno 'd1'"),
-    ],
-)
-def test_errors_name_file_and_line(tmp_path, line, what):
-    path = write(tmp_path / "p.jsonl", {"d1": {"a": 1}})
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(InputError) as caught:
-        list(read_token_weights(path))
-    assert what in str(caught.value)
-    assert str(caught.value).startswith(f"{path}:2: ")
-
-
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
+        ('{"docno": "1", "weights": {}}', "duplicate docno '1'"),
         ('{"qid": "2", "vector": {"x": -1}}', "not -1"),
         ('{"qid": "2", "query": {"x": null}}', "not None"),
         ('{"qid": "2", "query": "text"}', "topic '2' lacks token weights, but others have them"),
         ('{"qid": "1", "vector": {}}', "the qid '1' is repeated"),
     ],
 )
-def test_errors_of_topics(tmp_path, line, what):
-    path = tmp_path / "q.jsonl"
-    path.write_text('{"qid": "1", "vector": {"a": 1}}\n' + line)
+def test_errors_name_file_and_line(tmp_path, line, what):
+    path, key = tmp_path / "p.jsonl", "qid" if "qid" in line else "docno"
+    path.write_text(f'{{"{key}": "1", "vector": {{"a": 1}}}}\n{line}\n')
     with pytest.raises(InputError) as caught:
-        load_topics(path)
+        load_topics(path) if key == "qid" else list(read_token_weights(path))
     assert what in str(caught.value)
     assert str(caught.value).startswith(f"{path}:2: ")
 
