@@ -33,7 +33,7 @@ from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import digest_of, fingerprint
-from adducir.core.manifests import Manifest, artifact_fingerprint, open_artifact
+from adducir.core.manifests import Manifest, open_artifact
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
@@ -59,13 +59,8 @@ _VERSION = 4
 _NAME = "weights-{:06d}.safetensors"
 
 
-def weights_fingerprint(
-    corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
-) -> str:
-    return artifact_fingerprint(**_about(corpus, model_fingerprint, precision))
-
-
-def _about(corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
+def weights_identity(corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
+    """What :func:`adducir.core.artifacts.build` needs to know of weights by a model's identity."""
     return {
         "kind": KIND,
         "recipe": {"precision": precision},
@@ -82,8 +77,9 @@ def predict_corpus_weights(
     ``model`` is a term weighter's folder; documents may lack its text fields.
     """
     note_older(model)
-    about = _about(corpus, ModelSource(str(model), model).identity(), running.precision)
     work = _Weighting(size=CHUNK, running=running, model=model, corpus=corpus)
+    identity = ModelSource(str(model), model).identity()
+    about = weights_identity(corpus, identity, running.precision)
     return work.build(output, rebuild=rebuild, **about)
 
 

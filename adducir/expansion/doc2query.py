@@ -14,7 +14,7 @@ the bytes of each query; those of scores hold ``scores``, float64, one per query
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -27,7 +27,7 @@ from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import fingerprint
-from adducir.core.manifests import Manifest, artifact_fingerprint, open_artifact
+from adducir.core.manifests import Manifest, open_artifact
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.corpora.documents import Corpus, Document, text_of
@@ -35,7 +35,7 @@ from adducir.deepct.expansion import AddedField, DocumentWork
 from adducir.encoders.reading import Reader
 from adducir.models.artifacts import read_shard
 from adducir.models.loading import load_model, load_tokenizer, loading, longest_input
-from adducir.models.machine import seed_of
+from adducir.models.machine import Precision, seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Arrays, Numbers, computed, padded
@@ -72,18 +72,14 @@ class Generation(Recipe):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     """Another seed draws other queries."""
 
-    def fingerprint(self, corpus: Corpus, model: str, running: Running) -> str:
-        """The fingerprint of the queries of a corpus, by a model's identity."""
-        return artifact_fingerprint(**_about(self, corpus, model, running))
-
-
-def _about(generation: Generation, corpus: Corpus, model: str, running: Running) -> dict[str, Any]:
-    return {
-        "kind": KIND,
-        "recipe": generation.model_dump(mode="json") | {"precision": running.precision},
-        "inputs": {"corpus": fingerprint(corpus.identity()), "model": model},
-        "builder_version": _VERSION,
-    }
+    def identity(self, corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
+        """What :func:`adducir.core.artifacts.build` needs to know of a model's queries."""
+        return {
+            "kind": KIND,
+            "recipe": self.model_dump(mode="json") | {"precision": precision},
+            "inputs": {"corpus": fingerprint(corpus.identity()), "model": model},
+            "builder_version": _VERSION,
+        }
 
 
 def generate_queries(
@@ -99,7 +95,7 @@ def generate_queries(
     work = _Generating(
         size=CHUNK, running=running, source=source, corpus=corpus, generation=generation
     )
-    about = _about(generation, corpus, source.identity(), running)
+    about = generation.identity(corpus, source.identity(), running.precision)
     return work.build(output, rebuild=rebuild, **about)
 
 
@@ -229,12 +225,8 @@ def stored_queries(folder: Path) -> Iterator[list[str]]:
         yield from (texts[s:e] for s, e in zip([0, *places], places, strict=False))
 
 
-def scores_fingerprint(queries: str, reranker: Reranker) -> str:
-    """The fingerprint of queries' scores."""
-    return artifact_fingerprint(**_scored(queries, reranker))
-
-
-def _scored(queries: str, reranker: Reranker) -> dict[str, Any]:
+def scores_identity(queries: str, reranker: Reranker) -> dict[str, Any]:
+    """What :func:`adducir.core.artifacts.build` needs to know of the scores of queries."""
     return {
         "kind": SCORES_KIND,
         "recipe": {"fields": list(reranker.fields)},
@@ -260,10 +252,10 @@ def score_queries(
         running=running,
         corpus=corpus,
         queries=queries,
-        reranker=reranker,
+        reranker=replace(reranker, running=running),
         fields=reranker.fields or fields,
     )
-    return work.build(output, rebuild=rebuild, **_scored(manifest.fingerprint, reranker))
+    return work.build(output, rebuild=rebuild, **scores_identity(manifest.fingerprint, reranker))
 
 
 @dataclass(frozen=True, kw_only=True)

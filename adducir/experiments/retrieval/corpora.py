@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import AliasChoices, Field, model_validator
 
 from adducir.core.errors import InputError, gathering
+from adducir.core.manifests import artifact_fingerprint
 from adducir.core.recipe import KeyPath, Several, as_tuple, without
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus, refuse_absent
@@ -93,42 +94,32 @@ class ExpandedRecipe(CorpusRecipe):
             ExpandedCorpus,
             Rendering,
             predict_corpus_weights,
-            weights_fingerprint,
+            weights_identity,
         )
 
         with opening.at("model"):
             model, settings, identity, training = self._model(opening)
         base: OpenedCorpus = opening.linked("expand")
-        corpus = ExpandedCorpus(
-            base.corpus,
-            opening.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
-            weights_fingerprint(base.corpus, identity, self.precision),
-            settings,
-            Rendering(scale=self.scale, transform=self.transform),
+        path = opening.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights"
+        weights = CorpusStep(
+            path,
+            weights_identity(base.corpus, identity, self.precision),
+            partial(predict_corpus_weights, model, base.corpus, path),
+            verb="weight",
+            model=model,
+            precision=self.precision,
+            reads=[opening.place, *base.reads],
+            inputs=training,
         )
+        rendering = Rendering(scale=self.scale, transform=self.transform)
+        corpus = ExpandedCorpus(base.corpus, path, weights.fingerprint, settings, rendering)
         facts = {
             "model": model,
             "model fingerprint": identity,
-            "weights fingerprint": corpus.weights_fingerprint,
-            "rendering": corpus.rendering.model_dump(mode="json"),
+            "weights fingerprint": weights.fingerprint,
+            "rendering": rendering.model_dump(mode="json"),
             "precision": self.precision,
         }
-
-        def compute(context: "Context") -> None:
-            running, path = context.running(self.precision), corpus.weights
-            predict_corpus_weights(model, base.corpus, path, running, rebuild=context.rebuild)
-
-        weights = CorpusStep(
-            path=corpus.weights,
-            fingerprint=corpus.weights_fingerprint,
-            kind="term-weights",
-            verb="weight",
-            model=model,
-            settings={"precision": self.precision},
-            reads=[opening.place, *base.reads],
-            inputs=training,
-            compute=compute,
-        )
         label = f"{self.expand}, expanded by {self.model}"
         label += f", seed {opening.seed}" if opening.seed is not None else ""
         return OpenedCorpus(corpus, label, [weights], base.reads, facts)
@@ -153,29 +144,33 @@ class ExpandedRecipe(CorpusRecipe):
         return path, TermWeighterSettings.load(path), ModelSource(str(path), path).identity(), []
 
 
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(unsafe_hash=True)
 class CorpusStep(Step):
     """What a model computes of a corpus's documents, once for all entries that need it."""
 
     path: Path
-    fingerprint: str
-    kind: str
+    about: Mapping[str, Any] = field(hash=False)  # its kind, recipe, inputs and version
+    compute: Callable[..., object] = field(compare=False)  # unless it is up to date
+    _: KW_ONLY
     verb: str = field(compare=False)
     model: Path | str = field(compare=False)  # its folder or name
-    settings: Mapping[str, Any] = field(compare=False)
+    precision: Precision = field(compare=False)
     reads: Sequence[KeyPath] = field(compare=False)
     inputs: Sequence[Step] = field(compare=False)
-    compute: Callable[["Context"], object] = field(compare=False)
+
+    def __post_init__(self) -> None:
+        self.kind, self.fingerprint = self.about["kind"], artifact_fingerprint(**self.about)
 
     def title(self, shown: Shown) -> str:
         model = self.model if isinstance(self.model, str) else shown(self.model)
         return f"{shown(self.path)} by {model}"
 
     def recipe(self) -> Mapping[str, Any]:
-        return self.settings
+        recipe: Mapping[str, Any] = self.about["recipe"]
+        return recipe
 
     def make(self, context: "Context") -> None:
-        self.compute(context)
+        self.compute(running=context.running(self.precision), rebuild=context.rebuild)
 
 
 CORPORA = Family(

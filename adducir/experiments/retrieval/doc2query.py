@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -15,7 +16,7 @@ from adducir.expansion.doc2query import (
     QueryCorpus,
     generate_queries,
     score_queries,
-    scores_fingerprint,
+    scores_identity,
 )
 from adducir.experiments.retrieval.corpora import CorpusRecipe, CorpusStep, OpenedCorpus
 from adducir.experiments.retrieval.runs import RunOpening, RunStep
@@ -28,7 +29,6 @@ from adducir.judges.llm import open_llm
 from adducir.judges.prompting import QueryPrompt, open_prompt
 from adducir.judges.query2doc import REPEATS, Expansion
 from adducir.models.machine import Precision
-from adducir.models.running import Running
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker
 
@@ -65,52 +65,38 @@ class Doc2QueryRecipe(CorpusRecipe):
         base: OpenedCorpus = opening.linked("doc2query")
         with opening.at("model"):
             source = model_source(expanded(self.model), opening.folder)
-            running = Running(precision=self.precision)
-            made = self.generation.fingerprint(base.corpus, source.identity(), running)
+            queries = self.generation.identity(base.corpus, source.identity(), self.precision)
         digest = fingerprint(self.model_dump(mode="json", exclude={"filter"}))[:8]
         stem = f"{Path(source.name).name}.{file_name(self.doc2query)}-{digest}"
         folder = opening.folder / "doc2query" / f"{stem}.queries"
-
-        def generate(context: "Context") -> None:
-            arguments = source, base.corpus, folder, self.generation
-            running = context.running(self.precision)
-            generate_queries(*arguments, running, rebuild=context.rebuild)
-
         step = CorpusStep(
-            path=folder,
-            fingerprint=made,
-            kind="generated-queries",
+            folder,
+            queries,
+            partial(generate_queries, source, base.corpus, folder, self.generation),
             verb="generate",
             model=source.name,
-            settings=self.generation.model_dump(mode="json") | {"precision": self.precision},
+            precision=self.precision,
             reads=[opening.place, *base.reads],
             inputs=(),
-            compute=generate,
         )
-        fingerprints, scores, keep = [made], None, 1.0
+        fingerprints, scores, keep = [step.fingerprint], None, 1.0
         if self.filter is not None:
             with opening.at("filter"):
                 reranker = open_reranker(expanded(self.filter.reranker), opening.folder)
-                fingerprints.append(scores_fingerprint(made, reranker))
+                about = scores_identity(step.fingerprint, reranker)
             scored, keep = fingerprint({"by": self.filter.reranker})[:8], self.filter.keep
             scores = folder.with_name(f"{stem}-{scored}.scores")
-
-            def score(context: "Context") -> None:
-                running = context.running(reranker.recipe.precision)
-                arguments = folder, base.corpus, replace(reranker, running=running), scores
-                score_queries(*arguments, running, rebuild=context.rebuild)
-
             step = CorpusStep(
-                path=scores,
-                fingerprint=fingerprints[1],
-                kind="query-scores",
+                scores,
+                about,
+                partial(score_queries, folder, base.corpus, reranker, scores),
                 verb="score",
                 model=reranker.name,
-                settings={"fields": list(reranker.fields)},
+                precision=reranker.recipe.precision,
                 reads=step.reads,
                 inputs=[step],
-                compute=score,
             )
+            fingerprints.append(step.fingerprint)
         corpus = QueryCorpus(base.corpus, folder, tuple(fingerprints), scores, keep)
         facts = {
             "model": self.model,

@@ -15,7 +15,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import listed
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
-from adducir.experiments.retrieval.corpora import OpenedTopics
+from adducir.experiments.retrieval.corpora import CorpusStep, OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log, with_inputs
@@ -257,13 +257,9 @@ def _costs_of(steps: Sequence[Step]) -> tuple[float | None, ...]:
     for step in with_inputs(steps):
         if isinstance(step, ModelStep):
             training += training_log(step.path).get("seconds") or 0
-        elif step.kind in _EXPANDING and is_current(step.path, step.fingerprint):
+        elif isinstance(step, CorpusStep) and is_current(step.path, step.fingerprint):
             expansion += read_manifest(step.path).seconds
     return milliseconds, size, tokens, training or None, expansion or None
-
-
-_EXPANDING = {"term-weights", "generated-queries", "query-scores"}
-"""The kinds of steps that expand documents."""
 
 
 LENGTH = 240
