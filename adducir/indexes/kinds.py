@@ -7,9 +7,7 @@ Packages add kinds through entry points ``adducir.models``, ``adducir.feedback``
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from adducir.core.recipe import Keyed, KeyPath, errors_at, errors_of, no_effect, one_of, unknown_key
+from adducir.core.recipe import Keyed, KeyPath, errors_at, no_effect, one_of, unknown_key, validated
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
@@ -112,23 +110,25 @@ def no_effect_with(kind: "type[IndexSettings]") -> Keyed:
 
 
 def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "IndexSettings":
-    """An index's settings by key, as files and commands state them; ``others``: keys beside them.
+    """An index's settings by key, as files and commands state them.
+
+    Args:
+        entry: The keys and their values.
+        others: Keys that must stand beside them.
 
     Raises:
         ValidationError: With the path of each wrong key.
     """
     kind = kind_of(entry)
-    values = {key: value for key, value in entry.items() if key != "engine"}
+    values = {key: value for key, value in entry.items() if key not in ("engine", *others)}
     keys, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
+    wrong += [((key,), "this key is required") for key in others if key not in entry]
     for key in [key for key in values if key not in kind.model_fields]:
         is_of_another = any(key in another.model_fields for another in INDEXES.kinds().values())
         message = no_effect_with(kind) if is_of_another else unknown_key(key, keys)
         wrong.append(((key,), message))
         del values[key]
-    try:
-        settings = kind.model_validate(values)
-    except ValidationError as error:
-        wrong += [(problem.path, problem.what) for problem in errors_of(error, values, kind)]
-    if wrong:
-        raise errors_at(*wrong)
+    settings, problems = validated(kind, values)
+    if settings is None or wrong:
+        raise errors_at(*wrong, *problems)
     return settings

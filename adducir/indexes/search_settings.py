@@ -101,5 +101,5 @@ def _made(
     try:
         return recipe_of(family.kind(kind), kind, stated, others)
     except ValidationError as error:
-        problems = errors_of(error, stated, family.kind(kind))
-        raise errors_at(*(((*place, *each.path), each.what) for each in problems)) from error
+        problems = errors_of(error, stated)
+        raise errors_at(*(((*place, *path), message) for path, message in problems)) from error

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import SerializeAsAny, ValidationError, model_serializer, model_validator
+from pydantic import SerializeAsAny, model_serializer, model_validator
 
 from adducir.core.artifacts import MISSING
 from adducir.core.fingerprint import UNREAD
@@ -14,7 +14,6 @@ from adducir.core.manifests import is_absent, read_manifest
 from adducir.core.packages import imported
 from adducir.core.planning import NotRead
 from adducir.core.progress import progress
-from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.evaluation.scores import run_name
 from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, Opening, Reported, file_name, is_recipe
@@ -43,17 +42,8 @@ class IndexEntry(Linked):
     def _with_settings(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        entry = {key: setting for key, setting in value.items() if key != "corpus"}
-        wrong: list[tuple[KeyPath, str]]
-        wrong = [] if "corpus" in value else [(("corpus",), "this key is required")]
-        try:
-            settings = settings_of(entry, ["corpus"])
-        except ValidationError as error:
-            wrong += [(problem.path, problem.what) for problem in errors_of(error)]
-        if wrong:
-            raise errors_at(*wrong)
         stated = {key: value[key] for key in ("corpus", "engine") if key in value}
-        return {**stated, "settings": settings}
+        return {**stated, "settings": settings_of(value, ["corpus"])}
 
     @model_serializer(mode="wrap")
     def _flat(self, handler: Any) -> dict[str, Any]:
