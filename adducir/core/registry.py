@@ -64,7 +64,8 @@ class Family(Generic[K]):
         return cast("type[K]", imported(self._base)) if isinstance(self._base, str) else self._base
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._own, *self._installed))
+        yield from self._own
+        yield from self._installed  # read only if none of our own is wanted
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:

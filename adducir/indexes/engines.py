@@ -2,14 +2,16 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from adducir.core.errors import Keyed, UsageError
 from adducir.core.manifests import MANIFEST, read_manifest, reading_again
 from adducir.core.packages import imported
 from adducir.core.texts import refuse_unless_path, typed
 from adducir.indexes.index import Index
-from adducir.indexes.kinds import INDEXES, KINDS, OPENERS
+from adducir.indexes.kinds import INDEXES, OPENERS
 
 
 @typed
@@ -43,23 +45,22 @@ def open_index(
         3
     """
     refuse_unless_path(path, "an index")
-    path, options = Path(path), (device, tokens, encoder, stemmer)
+    path = Path(path)
     if len(path.parts) == 1 and not path.exists():
         # Folders are named lucene-inverted.NAME.DATE.HASH.DIGEST.
         cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache/pyserini")
         named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
         for folder in sorted((cache / "indexes").glob("*/")):
             path = folder if named.fullmatch(folder.name) else path
-    opened = reading_again(path, lambda: _opened(path, *options))
+    options = {"device": device, "tokens": tokens, "encoder": encoder}
+    opened = reading_again(path, lambda: _opened(path, stemmer, options))
     if encoder is not None and opened.default_model and not opened.takes_weights:
         needed = "a dense index, or one of token weights"
         raise UsageError(Keyed(f"{{}} has no effect without {needed}.", "encoder"))
     return opened
 
 
-def _opened(
-    path: Path, device: str, tokens: int | None, encoder: str | None, stemmer: str | None
-) -> Index:
+def _opened(path: Path, stemmer: str | None, options: Mapping[str, Any]) -> Index:
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
     if (path / "params.index.json").is_file():
         from adducir.indexes.bm25s import Bm25sIndex
@@ -71,11 +72,9 @@ def _opened(
     if kind in OPENERS:
         opened: Index = imported(OPENERS[kind])(path)
         return opened
-    engines = [engine for engine, artifact in KINDS.items() if artifact == kind]
-    others = INDEXES.kinds().values() if kind is not None and not engines else ()
-    for settings in (*map(INDEXES.kind, engines), *others):
+    for _, settings in INDEXES.each() if kind is not None else ():
         if settings.artifact == kind:
-            return settings.open(path, device=device, tokens=tokens, encoder=encoder)
+            return settings.open(path, **options)
     from adducir.indexes.lucene import LuceneIndex
 
     return LuceneIndex(path)
