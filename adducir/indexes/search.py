@@ -49,19 +49,10 @@ class Search:
             facts["fold"] = self.settings.fold
         return {"retrieval": [facts], **self.about}
 
-    @property
-    def empty(self) -> list[str]:
-        """Topics without terms after analysis."""
-        return [qid for qid, has_terms in self._without_hits if not has_terms]
-
-    @property
-    def unanswered(self) -> list[str]:
-        """Topics whose terms are not in the index."""
-        return [qid for qid, has_terms in self._without_hits if has_terms]
-
     @cached_property
-    def _without_hits(self) -> list[tuple[str, bool]]:
-        topics, pairs = self.topics, list[tuple[str, bool]]()
+    def without_hits(self) -> tuple[list[str], list[str]]:
+        """Topics without terms after analysis, and topics whose terms are not in the index."""
+        topics, empty, unanswered = self.topics, list[str](), list[str]()
         has_weights = queries_of(self.index, topics) is topics.vectors and not topics.weighs_words
         for number in np.flatnonzero(self.hits.counts == 0).tolist():
             has_terms = not self.index.default_model
@@ -69,8 +60,8 @@ class Search:
                 has_terms = any(topics.vectors[number].values())
             elif not has_terms:
                 has_terms = any(self.index.analysis.terms([topics.queries[number]]))
-            pairs.append((topics.qids[number], has_terms))
-        return pairs
+            (unanswered if has_terms else empty).append(topics.qids[number])
+        return empty, unanswered
 
     @property
     def tied(self) -> list[str]:
@@ -82,9 +73,10 @@ class Search:
         return [self.topics.qids[number] for number in same.tolist()]
 
     def remarks(self) -> Iterator[str]:
+        empty, unanswered = self.without_hits
         for problem, qids in (
-            ("analysis removes all terms of the query", self.empty),
-            ("the index contains none of the query's terms", self.unanswered),
+            ("analysis removes all terms of the query", empty),
+            ("the index contains none of the query's terms", unanswered),
             ("all documents have the same score, so docnos order them", self.tied),
         ):
             if qids:

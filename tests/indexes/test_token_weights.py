@@ -115,7 +115,7 @@ def test_topics_with_weights(tmp_path):
         ("2", "d0001", 1.0),
         ("2", "d0000", 0.5),
     ]
-    assert (found.empty, found.unanswered) == (["3"], ["4"])
+    assert found.without_hits == (["3"], ["4"])
     assert Topics.of(topics.to_pandas().to_dict("records")).vectors == topics.vectors
     weights = [{"a": 1.0, "b": None}, {"a": None, "b": 2.0}]  # as polars reads them
     frame = pl.DataFrame({"qid": ["1", "2"], "query": ["a", "b"], "query_toks": weights})
