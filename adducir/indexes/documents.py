@@ -8,7 +8,7 @@ take more than twice as long.
 import os
 import weakref
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from adducir.core.errors import ArtifactError, InputError, UsageError, explaining_reads
+from adducir.core.errors import ArtifactError, InputError, explaining_reads
 from adducir.core.texts import typed
-from adducir.corpora.documents import Document, text_of
+from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
 TEXTS = "documents.jsonl"
@@ -140,25 +140,3 @@ class DocumentStore:
                 hint="Is the run from another corpus? Run 'adducir check RUN --index'.",
             )
         return found
-
-
-def text_loader(index: Any, fields: str | Sequence[str]) -> Any:
-    """Adds columns with the texts of an index's documents."""
-    import pyterrier as pt
-
-    def loaded(frame: Any) -> Any:
-        documents = [index.documents.get(docno) for docno in frame["docno"]]
-        fields_seen = dict.fromkeys(name for document in documents for name in document.fields)
-        choices = [*fields_seen, *{"text"}.difference(fields_seen)]
-        names = choices if fields == "*" else [fields] if isinstance(fields, str) else fields
-        if unknown := [name for name in names if documents and name not in choices]:
-            hint = f"The fields are {', '.join(fields_seen)}."
-            raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
-        kept = {name: [name] if name in fields_seen else index.fields for name in names}
-        texts = {
-            name: [text_of(document, names_of) for document in documents]
-            for name, names_of in kept.items()
-        }
-        return frame.assign(**texts)
-
-    return pt.apply.generic(loaded)

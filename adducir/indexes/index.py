@@ -17,8 +17,9 @@ from typing_extensions import TypedDict
 from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import MOST_THREADS, SPAN, default_threads, in_threads
+from adducir.core.recipe import as_tuple
 from adducir.core.texts import refuse_half_characters, refuse_unless, refuse_unless_count, typed
-from adducir.corpora.documents import WeightedWords
+from adducir.corpora.documents import WeightedWords, text_of
 from adducir.indexes.analysis import Analysis, counted_terms, refuse_unless_weights, words_of
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -118,9 +119,25 @@ class Index(ABC):
 
         ``*`` is every field and ``text``, by default the indexed fields. ``verbose`` is ignored.
         """
-        from adducir.indexes.documents import text_loader
+        import pyterrier as pt
 
-        return text_loader(self, fields)
+        def loaded(frame: Any) -> Any:
+            documents = [self.documents.get(docno) for docno in frame["docno"]]
+            fields_of = {name: (name,) for document in documents for name in document.fields}
+            seen = ", ".join(fields_of)
+            fields_of.setdefault("text", self.fields)
+            names = fields_of if fields == "*" else as_tuple(fields)
+            if unknown := [name for name in names if documents and name not in fields_of]:
+                message = f"the documents lack the field {unknown[0]!r}."
+                raise UsageError(message, hint=f"The fields are {seen}.")
+            return frame.assign(
+                **{
+                    name: [text_of(document, fields_of[name]) for document in documents]
+                    for name in names
+                }
+            )
+
+        return pt.apply.generic(loaded)
 
     @property
     def takes_weights(self) -> bool:
@@ -306,18 +323,15 @@ class Index(ABC):
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         refuse_half_characters(chain.from_iterable(map(words_of, queries)), "a query")
-        weighted: list[Any] = list(queries)
-        places, texts = list[int](), list[str]()
-        for place, query in enumerate(queries):
+        weighted, texts = list[Any](), [query for query in queries if isinstance(query, str)]
+        terms_of_texts = iter(self.analysis.terms(texts))
+        for query in queries:
             if isinstance(query, str):
-                places.append(place)
-                texts.append(query)
+                weighted.append(self.counted(next(terms_of_texts)))
                 continue
             refuse_unless_weights(query)
-            if isinstance(query, WeightedWords):
-                (weighted[place],) = counted_terms(self.analysis, [query])
-        for place, terms in zip(places, self.analysis.terms(texts), strict=True):
-            weighted[place] = self.counted(terms)
+            is_text = isinstance(query, WeightedWords)
+            weighted += counted_terms(self.analysis, [query]) if is_text else [query]
         return weighted
 
     @typed

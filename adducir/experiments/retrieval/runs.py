@@ -21,6 +21,7 @@ from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, needs
 from adducir.core.registry import Family, instance
+from adducir.corpora.documents import text_of
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.sections import Link, Name, Opening, Reported, SystemEntry, file_name
@@ -91,7 +92,7 @@ class System(SystemEntry):
         return RunStep(self, opening)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
-        """A sentence below the table; ``names`` are systems' printed names."""
+        """A sentence below the table; ``names`` are all systems' printed names."""
         return None
 
 
@@ -367,8 +368,8 @@ class Python(System):
         return {"python": step.opened.identity(), "arguments": self.arguments}
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        base = f" over {names.get(self.input, self.input)}" if self.input else ""
-        return f"{names.get(name, name)}: {self.python}{base}."
+        base = f" over {names[self.input]}" if self.input else ""
+        return f"{names[name]}: {self.python}{base}."
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         code: Code = step.opened
@@ -397,8 +398,6 @@ class Python(System):
         return SystemRun(run, note, {"python": settings}, seconds)
 
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
-        from adducir.rerankers.rerank import Texts
-
         pd, parts = required("pandas"), step.parts
         queries = dict(zip(step.topics.qids, step.topics.queries, strict=True))
         if "input" not in parts:
@@ -408,11 +407,10 @@ class Python(System):
         frame.insert(1, "query", frame["qid"].map(queries))
         if "texts" in parts:
             index = parts["texts"].open(context)
-            docnos = list(dict.fromkeys(frame["docno"]))
+            documents = [index.documents.get(docno) for docno in frame["docno"]]
             columns = {field: (field,) for field in index.fields} | {"text": index.fields}
             for column, fields in columns.items():
-                texts = Texts.stored(index.documents, fields).get(docnos)
-                frame[column] = frame["docno"].map(dict(zip(docnos, texts, strict=True)))
+                frame[column] = [text_of(document, fields) for document in documents]
         return frame
 
     def _run(self, answer: Any, code: "Code", step: RunStep) -> Run:
