@@ -7,7 +7,6 @@ thread there. On every system its threads are set only for a call, so that neith
 cores while the other works.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -58,6 +57,7 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query, Ranked, Scored
 from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
+from adducir.models.artifacts import write_settings
 from adducir.models.folders import SIDES, Side
 from adducir.models.machine import choose_device, using_threads
 from adducir.models.running import Running
@@ -316,8 +316,7 @@ class DenseWork(EncodingWork):
         if source.texts is None:
             stated = source.encoding.model_dump(mode="json", exclude_none=True)
             details |= {"encoding": described(source), "set": stated}
-        text = json.dumps(details, indent=2, sort_keys=True)
-        (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
+        write_settings(folder / DETAILS, details)
         totals = {key: counts[key] for key in ("width", "shards", "shard", CUT) if key in counts}
         shards = map(read_vectors, chunks.files)
         shape = len(docnos), int(counts["width"])

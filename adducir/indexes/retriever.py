@@ -128,13 +128,12 @@ class _Retriever(_OverIndex):
 
     def _scored(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         """The same rows, each query's best first; other columns stay."""
-        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
+        by_query = inp.groupby("qid", sort=False)
+        groups = by_query.ngroup().to_numpy()
         rows = np.argsort(groups, kind="stable")
-        ends = np.flatnonzero(np.diff(groups[rows])) + 1
-        docnos = list(inp["docno"].map(str))
         scores = self.index.score(
             self._queries(inp.drop_duplicates(subset="qid")),
-            [[docnos[row] for row in some] for some in np.split(rows, ends)] if len(rows) else [],
+            [list(map(str, docnos)) for docnos in by_query["docno"].agg(list)],
             self._made(),
             feedback=self.feedback,
             threads=self.threads,

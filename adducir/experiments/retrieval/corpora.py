@@ -51,8 +51,6 @@ class OpenedCorpus:
 
 
 class CorpusRecipe(Linked):
-    is_expanded: ClassVar[bool] = False
-
     @abstractmethod
     def open(self, opening: Opening) -> OpenedCorpus:
         """Open it without reading documents."""
@@ -73,7 +71,6 @@ class SourceCorpus(CorpusRecipe, CorpusReading):
 class ExpandedRecipe(CorpusRecipe):
     """Another corpus with words weighted by DeepCT; see docs/deepct.md."""
 
-    is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
     expand: Name
     """The other corpus."""

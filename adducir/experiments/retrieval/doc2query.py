@@ -20,14 +20,14 @@ from adducir.expansion.doc2query import (
 )
 from adducir.experiments.retrieval.corpora import CorpusRecipe, CorpusStep, OpenedCorpus
 from adducir.experiments.retrieval.runs import RunOpening, RunStep
-from adducir.experiments.retrieval.search import SearchedTopics, Searching
+from adducir.experiments.retrieval.search import Searching
 from adducir.experiments.sections import Name, Opening, file_name
 from adducir.experiments.step import Step
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
 from adducir.judges.llm import open_llm
 from adducir.judges.prompting import QueryPrompt, open_prompt
-from adducir.judges.query2doc import REPEATS, Expansion
+from adducir.judges.query2doc import REPEATS, Expanded, Expansion
 from adducir.models.machine import Precision
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker
@@ -48,7 +48,6 @@ class FilterPart(Recipe):
 class Doc2QueryRecipe(CorpusRecipe):
     """Another corpus with generated queries, or the best of them; see docs/deepct.md."""
 
-    is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"doc2query": "corpora"}
     doc2query: Name
     """The other corpus."""
@@ -145,14 +144,13 @@ class Query2docSearch(Searching):
             "repeats": self.repeats,
         }
 
-    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
-        expansion = replace(step.opened, is_dense=not index.default_model)
-        longer = expansion.expand(step.topics, Answering(), step.path)
-        return SearchedTopics(longer.topics, {"query2doc": longer.facts}, costs=longer.costs)
+    def longer(self, step: RunStep, index: Index) -> Expanded:
+        expansion: Expansion = replace(step.opened, is_dense=not index.default_model)
+        return expansion.expand(step.topics, Answering(), step.path)
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
         (index,) = step.parts.values()
-        return self.queries(step, index.open(context), context).costs
+        return self.longer(step, index.open(context)).costs
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        return f"{names.get(name, name)}: queries expanded by passages of {self.llm}."
+        return f"{names[name]}: queries expanded by passages of {self.llm}."

@@ -1,8 +1,7 @@
 """``rerank:`` reorders the best documents of another system's run, ``oracle:`` by their grades."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +25,6 @@ from adducir.experiments.step import ModelStep, Step, folders_of
 from adducir.experiments.tuning.tune import of_topics
 from adducir.rerankers.recipe import (
     Reranker,
-    RerankerRecipe,
     identity_of,
     is_trained,
     open_reranker,
@@ -41,16 +39,6 @@ from adducir.runs.write import reranked_method
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
-
-
-@dataclass(frozen=True)
-class OpenedReranker:
-    """A system's reranker, which exists or is trained first."""
-
-    identity: Mapping[str, Any]  # what determines a pair's score
-    open: Callable[[], Reranker]  # once it exists
-    fields: tuple[str, ...]  # that the file or its recipe names
-    models: tuple[ModelStep, ...] = ()  # its training
 
 
 class Reranking(RerankSettings, System):
@@ -97,30 +85,23 @@ class Reranking(RerankSettings, System):
         return [texts, Link(("rerank",), "systems", self.rerank)]
 
     def step(self, opening: RunOpening) -> Step:
-        folder, place = opening.folder, opening.place
+        place, models, reranker = opening.place, list[ModelStep](), None
         with opening.at("reranker"):
-            if self.is_trained(folder):
+            if self.is_trained(opening.folder):
                 from adducir.rerankers.late_training import ColBERTTraining
                 from adducir.rerankers.training import CrossEncoderTraining
 
                 kinds = CrossEncoderTraining, ColBERTTraining
-                model = opening.training(self.reranker, kinds, "a reranker")
-                recipe: Any = model.plan.recipe
-                opener = partial(open_trained, file_path(self.reranker, folder), model.path)
-                identity = identity_of(recipe, model.fingerprint)
-                scorer = OpenedReranker(identity, opener, self._fields(recipe), (model,))
+                models.append(opening.training(self.reranker, kinds, "a reranker"))
             else:
-                reranker = open_reranker(expanded(self.reranker), folder)
-                # An unreadable model is an error before anything runs.
-                fields = self._fields(reranker.recipe)
-                scorer = OpenedReranker(reranker.identity, lambda: reranker, fields)
-        reads = [] if scorer.models else [place]
-        step = RunStep(self, opening, scorer.models, reads, scorer)
-        if not scorer.models:
-            step.uses = folders_of(scorer.open().source)
-        if scorer.fields:
+                reranker = open_reranker(expanded(self.reranker), opening.folder)
+                _ = reranker.identity  # an unreadable model is an error before anything runs
+        step = RunStep(self, opening, models, [] if models else [place], reranker)
+        if reranker is not None:
+            step.uses = folders_of(reranker.source)
+        if fields := self._fields(step):
             with opening.at("fields" if self.fields else "reranker"):
-                refuse_unknown_fields(step.parts["texts"].corpus, scorer.fields)
+                refuse_unknown_fields(step.parts["texts"].corpus, fields)
         if isinstance(base := step.parts["rerank"], GivenRun):
             judged = set(step.topic_set.qrels.qids).intersection(base.run.qids)
             if unknown := sorted(judged.difference(step.topics.qids)):
@@ -129,26 +110,33 @@ class Reranking(RerankSettings, System):
                 opening.planner.add((*place, "rerank"), message)
         return step
 
-    def _fields(self, recipe: RerankerRecipe) -> tuple[str, ...]:
+    def _fields(self, step: RunStep) -> tuple[str, ...]:
+        """The fields that the file or the reranker's recipe names."""
+        recipe: Any = step.models[0].plan.recipe if step.models else step.opened.recipe
         return self.fields or as_tuple(recipe.fields)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        scorer: OpenedReranker = step.opened
+        if step.models:
+            recipe: Any = step.models[0].plan.recipe
+            identity = identity_of(recipe, step.models[0].fingerprint)
+        else:
+            identity = step.opened.identity
         return {
-            "reranker": scorer.identity,
-            "fields": list(scorer.fields or step.parts["texts"].fields),
+            "reranker": identity,
+            "fields": list(self._fields(step) or step.parts["texts"].fields),
             "depth": self.depth,
             **({"fold": self.fold} if self.fold else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
-        scorer: OpenedReranker = step.opened
+        def opened() -> Reranker:
+            path, running = file_path(self.reranker, step.opening.folder), context.running()
+            reranker: Reranker = step.opened or open_trained(path, step.models[0].path)
+            return replace(reranker, running=running)
 
-        reranker = context.shared(
-            ("reranker", step.trial.run), lambda: replace(scorer.open(), running=context.running())
-        )
+        reranker = context.shared(("reranker", step.trial.run), opened)
         index = step.parts["texts"].open(context)
-        texts = Texts.stored(index.documents, scorer.fields or index.fields)
+        texts = Texts.stored(index.documents, self._fields(step) or index.fields)
         reranked = rerank(
             of_topics(step.parts["rerank"].read(), step.topics),
             step.topics,
@@ -170,9 +158,8 @@ class Reranking(RerankSettings, System):
         return SystemRun(reranked.run, note, method, reranked.seconds, costs=reranked.costs)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        base = names.get(self.rerank, self.rerank)
-        text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
-        return f"{text} reranked by {self.reranker}."
+        best = f"{names[self.rerank]}, the best {self.depth:,} documents"
+        return f"{names[name]}: {best} reranked by {self.reranker}."
 
 
 class Oracle(System):
@@ -205,6 +192,5 @@ class Oracle(System):
         return SystemRun(Run(frame, step.tag), f"{step.counted(run)}, by their grades", method)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
-        base = names.get(self.oracle, self.oracle)
-        text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
-        return f"{text} in the order of their grades; no system could know them."
+        best = f"{names[self.oracle]}, the best {self.depth:,} documents in the order of their"
+        return f"{names[name]}: {best} grades; no system could know them."

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
+    from adducir.judges.query2doc import Expanded
 
 
 class TunableSystem(System):
@@ -88,59 +89,38 @@ class TunableSystem(System):
             if "tune" in self.model_fields_set:
                 yield ("tune",), "is empty; name a `grid` and `folds`, or omit it"
             return
+        systems = study.recipe.systems
         for link in self.links():
-            if link.section != "systems":
-                continue
-            for ancestor in study.chain(link.name):
-                if getattr(study.recipe.systems.get(ancestor), "tune", None):
-                    message = (
-                        f"`{ancestor}` is tuned itself: its figures depend on topics held out here"
-                    )
-                    yield link.place, message
-                    break
-
-    def tuned(
-        self,
-        openings: Mapping[str, RunOpening],
-        data: str,
-        pool: TopicPool,
-        negative: NegativeGrades,
-    ) -> "TunedStep":
-        """The step of one topic set, tuned on the topics of all: those of ``pool``."""
-        untuned, opening = self.model_copy(update={"tune": None}), openings[data]
-        steps: dict[str, Any] = {name: untuned.step(openings[name]) for name in openings}
-        tuning: Any = self.tune
-        with opening.at("tune", "folds"):
-            folds = tuning.make_folds(pool, partial(file_path, folder=opening.folder))
-        parts = {
-            f"{key}, {name}": part
-            for name, step in steps.items()
-            for key, part in step.parts.items()
-        }
-        return TunedStep(
-            self,
-            replace(opening, links=parts),
-            steps=steps,
-            tuning=tuning,
-            folds=folds,
-            pool=pool,
-            negative=negative,
-        )
+            chain = study.chain(link.name) if link.section == "systems" else ()
+            if tuned := [name for name in chain if getattr(systems.get(name), "tune", None)]:
+                message = "is tuned itself: its figures depend on topics held out here"
+                yield link.place, f"`{tuned[0]}` {message}"
 
 
 @dataclass(eq=False)
 class TunedStep(RunStep):
-    """The held-out rankings of one topic set; all sets' topics are tuned together."""
+    """The held-out rankings of one topic set; all sets' topics, of ``pool``, are tuned together."""
 
     system: TunableSystem
     _: KW_ONLY
-    steps: Mapping[str, RunStep]  # untuned, per topic set
-    tuning: TuneRecipe
-    folds: "Folds"
+    openings: Mapping[str, RunOpening]  # per topic set
     pool: TopicPool
     negative: NegativeGrades
 
     def __post_init__(self) -> None:
+        untuned, opening = self.system.model_copy(update={"tune": None}), self.opening
+        every = self.openings.items()
+        self.steps: dict[str, Any] = {name: untuned.step(each) for name, each in every}
+        self.tuning: Any = self.system.tune
+        with opening.at("tune", "folds"):
+            path_of = partial(file_path, folder=opening.folder)
+            self.folds: Folds = self.tuning.make_folds(self.pool, path_of)
+        parts = {
+            f"{key}, {name}": part
+            for name, step in self.steps.items()
+            for key, part in step.parts.items()
+        }
+        self.opening = replace(opening, links=parts)
         super().__post_init__()
         self.verb = "tune"
 
@@ -215,15 +195,6 @@ class SearchedOrFused(RankingSettings, TunableSystem):
         return self.depth if "depth" in self.model_fields_set else usual
 
 
-@dataclass(frozen=True)
-class SearchedTopics:
-    """What is searched for topics: their texts, or longer ones that a language model wrote."""
-
-    topics: Topics
-    method: Mapping[str, Any]  # for a run's metadata
-    costs: Sequence[Mapping[str, Any]]  # per topic
-
-
 class Searching(SearchSettings, SearchedOrFused):
     """A search."""
 
@@ -257,7 +228,7 @@ class Searching(SearchSettings, SearchedOrFused):
         try:
             self.chosen(None)
         except ValidationError as error:
-            yield from ((problem.path, problem.what) for problem in errors_of(error))
+            yield from errors_of(error)
         if self.tune is not None:
             yield ("tune",), "a search of a dense index does not have parameters to tune"
 
@@ -269,19 +240,19 @@ class Searching(SearchSettings, SearchedOrFused):
             **({"fold": self.fold} if self.fold else {}),
         }
 
-    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
-        """What is searched for the topics of a step."""
-        return SearchedTopics(step.topics, {}, ())
+    def longer(self, step: RunStep, index: Index) -> "Expanded | None":
+        """The topics of a step with longer queries, if those are searched."""
+        return None
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         from adducir.indexes.building import engine_versions
 
         (index,) = step.parts.values()
         opened = index.open(context)
-        queries = self.queries(step, opened, context)
+        longer = self.longer(step, opened)
         result = search_topics(
             opened,
-            queries.topics,
+            longer.topics if longer else step.topics,
             self.model_copy(update={"depth": step.depth}),
             tag=step.tag,
             encoder=step.opened if self.encoder else None,
@@ -290,11 +261,11 @@ class Searching(SearchSettings, SearchedOrFused):
         return SystemRun(
             result.run,
             "; ".join([f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]),
-            {**result.method, **queries.method},
+            {**result.method, **({"query2doc": longer.facts} if longer else {})},
             result.seconds,
             {"corpus": {"source": index.source, "fields": list(index.fields)}},
             engine_versions(),
-            costs=queries.costs,
+            costs=longer.costs if longer else (),
         )
 
     @property
@@ -317,8 +288,8 @@ class Searching(SearchSettings, SearchedOrFused):
         (index,), searched = steps[0].parts.values(), dict[str, str]()
         opened = index.open(context)
         for step in steps:
-            topics = self.queries(step, opened, context).topics
-            searched |= dict(zip(step.topics.queries, topics.queries, strict=True))
+            if longer := self.longer(step, opened):
+                searched |= dict(zip(step.topics.queries, longer.topics.queries, strict=True))
         return self.tunable(opened, steps[0].depth, context.threads, searched)
 
     def tunable(

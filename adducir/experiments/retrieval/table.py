@@ -44,8 +44,8 @@ MOST_FOLDS_SHOWN = 3
 def run_table(study: "RetrievalStudy", context: "Context") -> StudyTable:
     """The table of a study's runs, with its provenance and what its report shows."""
     recipe, topic_sets, indexes = study.recipe, study.topic_sets, study.indexes
-    names, style, several = recipe.table.system_names, recipe.table.style, len(topic_sets) > 1
-    order = [*recipe.systems]
+    style, several, order = recipe.table.style, len(topic_sets) > 1, [*recipe.systems]
+    names = {name: recipe.table.system_names.get(name, name) for name in recipe.systems}
     rows = dict(sorted(study.steps.items(), key=lambda row: order.index(row[0].system)))
     facts = {
         name: RunFacts(
@@ -78,7 +78,7 @@ def run_table(study: "RetrievalStudy", context: "Context") -> StudyTable:
         "indexes": {name: _index(step, context) for name, step in indexes.items()},
         "topics": {name: topics.facts(recipe.topics[name]) for name, topics in topic_sets.items()},
     }
-    paths = {step.path: names.get(trial.system, trial.system) for trial, step in rows.items()}
+    paths = {step.path: names[trial.system] for trial, step in rows.items()}
     remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
     notes = {
         name: facts_.notes(comparison, style, name * several, names)
@@ -175,9 +175,8 @@ def _tuned(
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in values.items())
                 for fold, values in settings.items()
             )
-        printed = names.get(trial.system, trial.system)
-        printed += "" if trial.seed is None else f" (seed {trial.seed})"
-        alike.setdefault(how, []).append(printed)
+        seed = "" if trial.seed is None else f" (seed {trial.seed})"
+        alike.setdefault(how, []).append(f"{names[trial.system]}{seed}")
     count = len({trial.run for trial in steps})
     for how, some in alike.items():
         whose = "All systems" if 1 < len(some) == count else ", ".join(some)

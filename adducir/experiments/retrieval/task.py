@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ir_measures import Measure
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.fingerprint import fingerprint
-from adducir.core.recipe import KeyPath, errors_at, errors_of
+from adducir.core.recipe import KeyPath, errors_at, validated
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import counted, listed
 from adducir.evaluation.evaluator import depth_of
@@ -88,11 +88,9 @@ class Retrieval(Task):
             if getattr(system, "model", None) is not None or default in (None, "bm25"):
                 continue
             stated = {**system.model_dump(exclude_unset=True), "model": default}
-            try:
-                self.systems[name] = type(system).model_validate(stated)
-            except ValidationError as error:
-                problems = errors_of(error, stated)
-                wrong += [(("systems", name, *problem.path), problem.what) for problem in problems]
+            fitting, problems = validated(type(system), stated)
+            wrong += [(("systems", name, *path), message) for path, message in problems]
+            self.systems[name] = fitting or system
         if wrong:
             raise errors_at(*wrong)
         return self
@@ -114,8 +112,8 @@ class RetrievalStudy(Study):
                 for link in entry.links():
                     planner.refer((section, name, *link.place), link.section, link.name)
         for name, corpus in recipe.corpora.items():
-            for link in corpus.links() if corpus.is_expanded else ():
-                if getattr(recipe.corpora.get(link.name), "is_expanded", False):
+            for link in corpus.links():
+                if link.name in recipe.corpora and [*recipe.corpora[link.name].links()]:
                     planner.add(("corpora", name, *link.place), f"`{link.name}` is itself expanded")
                     self._refused.add(("corpora", name))
         for name, system in recipe.systems.items():
@@ -227,8 +225,11 @@ class RetrievalStudy(Study):
             }
             if openings.keys() > self.topic_sets.keys():
                 raise Reported
+            from adducir.experiments.retrieval.search import TunedStep
+
             tunable: Any = system
-            step = tunable.tuned(openings, trial.data, self.pool, self.recipe.negative_grades)
+            opening, negative = openings[trial.data], self.recipe.negative_grades
+            step = TunedStep(tunable, opening, openings=openings, pool=self.pool, negative=negative)
         for planned, other in self.planned.items():
             is_alike = planned._replace(data=trial.data) == trial and not isinstance(other, Absent)
             if is_alike and other.fingerprint == step.fingerprint:
