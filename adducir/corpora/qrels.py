@@ -38,6 +38,8 @@ from adducir.corpora.frames import (
     GRADE,
     QID,
     FramedByTopic,
+    Nested,
+    Tabular,
     columns_of,
     ids_of,
     refuse_unless_rows,
@@ -59,8 +61,6 @@ from adducir.corpora.sources import BUNDLED, resolve
 from adducir.corpora.tables import Quotes
 
 if TYPE_CHECKING:
-    from adducir.corpora.frames import Nested, Tabular
-
     PathLike = str | os.PathLike[str]
     Judged: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
 
@@ -239,7 +239,7 @@ def as_qrels(qrels: "Judged", *, subtopics: bool = False) -> Qrels:
     listed = qrels if isinstance(qrels, list | tuple) else [qrels]
     if all(isinstance(part, str | os.PathLike) for part in listed):
         return load_qrels(cast("str", qrels), subtopics=subtopics)
-    return Qrels.of(cast("Nested", qrels))
+    return Qrels.of(cast(Nested, qrels))
 
 
 def _one_per_document(frame: pl.DataFrame, kept: str) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import counted, refuse_half_characters, refuse_unless, repeated, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.field_choice import QID_FIELDS, prose_fields
-from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of, table_of
+from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, Tabular, columns_of, ids_of, table_of
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
@@ -29,7 +29,6 @@ from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
 if TYPE_CHECKING:
     import polars as pl
 
-    from adducir.corpora.frames import Tabular
 
 _DEFAULTS = ("title", "query", "text")
 _OTHERS = ("raw_utterance", "utterance", "content", "question", "query_txt")

@@ -31,13 +31,12 @@ from adducir.experiments.sections import (
     Planner,
     TableRecipe,
 )
-from adducir.experiments.step import Absent, Step, Trainings, shown, with_inputs
+from adducir.experiments.step import Absent, Context, Step, Trainings, shown, with_inputs
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-    from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
 
 
@@ -222,7 +221,7 @@ class Study(ABC):
             yield from self.recipe.comparison.lines()
 
     @abstractmethod
-    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
+    def result_tables(self, context: Context) -> Sequence[StudyTable]:
         """The tables, once all goals exist."""
 
     def provenance(

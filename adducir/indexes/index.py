@@ -17,7 +17,6 @@ from typing_extensions import TypedDict
 from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import MOST_THREADS, SPAN, default_threads, in_threads
-from adducir.core.recipe import as_tuple
 from adducir.core.texts import refuse_half_characters, refuse_unless, refuse_unless_count, typed
 from adducir.corpora.documents import WeightedWords, text_of
 from adducir.indexes.analysis import Analysis, counted_terms, refuse_unless_weights, words_of
@@ -123,10 +122,11 @@ class Index(ABC):
 
         def loaded(frame: Any) -> Any:
             documents = [self.documents.get(docno) for docno in frame["docno"]]
-            fields_of = {name: (name,) for document in documents for name in document.fields}
+            fields_of: dict[str, Sequence[str]]
+            fields_of = {name: [name] for document in documents for name in document.fields}
             seen = ", ".join(fields_of)
             fields_of.setdefault("text", self.fields)
-            names = fields_of if fields == "*" else as_tuple(fields)
+            names = fields_of if fields == "*" else [fields] if isinstance(fields, str) else fields
             if unknown := [name for name in names if documents and name not in fields_of]:
                 message = f"the documents lack the field {unknown[0]!r}."
                 raise UsageError(message, hint=f"The fields are {seen}.")

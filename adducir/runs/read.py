@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,7 @@ from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_unless_path, typed
 from adducir.corpora.columns import NUMBER, QRELS, RUN, Columns, read_columns, tabbed
-from adducir.corpora.frames import topic_numbers
+from adducir.corpora.frames import Nested, Tabular, topic_numbers
 from adducir.corpora.pairs import (
     checked_records,
     data_of,
@@ -39,9 +39,6 @@ from adducir.corpora.pairs import (
 )
 from adducir.corpora.tables import Quotes
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
-
-if TYPE_CHECKING:
-    from adducir.corpora.frames import Nested, Tabular
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -23,15 +23,13 @@ from adducir.corpora.frames import (
     Floats,
     FramedByTopic,
     Integers,
+    Nested,
+    Tabular,
     refuse_unless_rows,
     repeated_rows,
     rows_of,
     topic_numbers,
 )
-
-if TYPE_CHECKING:
-    from adducir.corpora.frames import Nested, Tabular
-
 
 Ties = Literal["trec_eval", "descending", "ascending"]
 """Orders of equal scores: :func:`ordered`."""

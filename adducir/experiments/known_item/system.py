@@ -33,13 +33,12 @@ from adducir.encoders.reading import ContextRecipe
 from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.sections import Opening, SystemEntry, file_name
-from adducir.experiments.step import ArtifactStep, ModelStep, Shown
+from adducir.experiments.step import ArtifactStep, Context, ModelStep, Shown
 from adducir.experiments.tasks import Trial
 from adducir.models.machine import Precision, using_threads
 from adducir.training.data import GroupShares, Part, items_of, part_of
 
 if TYPE_CHECKING:
-    from adducir.experiments.step import Context
     from adducir.indexes.candidates import CandidateSet
     from adducir.indexes.models import Okapi
 
@@ -213,7 +212,7 @@ class RankingSystem(SystemEntry):
         return {}
 
     @abstractmethod
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """The rank of each gold item."""
 
 
@@ -270,7 +269,7 @@ class RankStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         return self.system.versions()
 
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: Context) -> Mapping[str, Any]:
         label = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
         progress().note(f"{context.shown(self.path)}: {label}")
         tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
@@ -283,7 +282,7 @@ class RankStep(ArtifactStep):
         return {"contexts": len(ranks.qids)}
 
     def by_vectors(
-        self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
+        self, vectors: VectorSource, tasks: Sequence[SpanTask], context: Context
     ) -> GoldRanks:
         """The rank of each gold item, from vectors of contexts and candidates kept in files."""
         work = SpanWork(
@@ -361,7 +360,7 @@ class LexicalRanking(RankingSystem):
     def fingerprint_inputs(self, step: RankStep) -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}
 
-    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         read = step.read_of_context
         return gold_ranks(tasks, [*self.bm25.ranks(tasks, read, context.threads, rouge=step.rouge)])
 

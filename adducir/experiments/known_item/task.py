@@ -22,12 +22,11 @@ from adducir.experiments.known_item.system import (
     open_data,
 )
 from adducir.experiments.sections import Name, Opening, Planner, Reported
-from adducir.experiments.step import Step
+from adducir.experiments.step import Context, Step
 from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.experiments.step import Context
     from adducir.tables.ranks import Systems
     from adducir.tables.table import ResultTable
 
@@ -123,7 +122,7 @@ class KnownItemStudy(Study):
         contexts = [context_text(span) for span in self.data[data].spans]
         return EvaluationData(contexts, key="data.without")
 
-    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
+    def result_tables(self, context: Context) -> Sequence[StudyTable]:
         from adducir.tables.ranks import by_key, first_of
 
         tables = list[StudyTable]()

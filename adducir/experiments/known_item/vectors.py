@@ -26,7 +26,7 @@ from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.scores import run_name
 from adducir.experiments.known_item.system import RankingSystem, RankStep, SpanData, folder_name
 from adducir.experiments.sections import Opening
-from adducir.experiments.step import ModelStep, folders_of
+from adducir.experiments.step import Context, ModelStep, folders_of
 from adducir.models.artifacts import model_versions
 from adducir.models.running import Running
 from adducir.models.sources import RECIPES, ModelSource, model_source
@@ -35,8 +35,6 @@ from adducir.training.data import DataPart
 
 if TYPE_CHECKING:
     import torch
-
-    from adducir.experiments.step import Context
 
 
 class _Vectors(RankingSystem):
@@ -84,7 +82,7 @@ class _Vectors(RankingSystem):
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         return step.by_vectors(self.vectors(step), tasks, context)
 
 

@@ -25,7 +25,7 @@ from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import needs_subtopics
 from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
-from adducir.experiments.step import Shown, Step
+from adducir.experiments.step import Context, Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
 from adducir.judges.notes import NOBODY_NAMED, WORD_ALONE, judge_of
 from adducir.models.machine import Precision
@@ -33,7 +33,6 @@ from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.step import Context
     from adducir.judges.people import PeoplesEvaluator
 
 T = TypeVar("T")
@@ -166,7 +165,7 @@ class CorpusStep(Step):
         recipe: Mapping[str, Any] = self.about["recipe"]
         return recipe
 
-    def make(self, context: "Context") -> None:
+    def make(self, context: Context) -> None:
         self.compute(running=context.running(self.precision), rebuild=context.rebuild)
 
 

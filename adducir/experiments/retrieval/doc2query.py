@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AliasChoices, Field
 
@@ -22,7 +22,7 @@ from adducir.experiments.retrieval.corpora import CorpusRecipe, CorpusStep, Open
 from adducir.experiments.retrieval.runs import RunOpening, RunStep
 from adducir.experiments.retrieval.search import Searching
 from adducir.experiments.sections import Name, Opening, file_name
-from adducir.experiments.step import Step
+from adducir.experiments.step import Context, Step
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
 from adducir.judges.llm import open_llm
@@ -31,9 +31,6 @@ from adducir.judges.query2doc import REPEATS, Expanded, Expansion
 from adducir.models.machine import Precision
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker
-
-if TYPE_CHECKING:
-    from adducir.experiments.step import Context
 
 
 class FilterPart(Recipe):
@@ -148,7 +145,7 @@ class Query2docSearch(Searching):
         expansion: Expansion = replace(step.opened, is_dense=not index.default_model)
         return expansion.expand(step.topics, Answering(), step.path)
 
-    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
+    def costs(self, step: RunStep, context: Context) -> Sequence[Mapping[str, Any]]:
         (index,) = step.parts.values()
         return self.longer(step, index.open(context)).costs
 

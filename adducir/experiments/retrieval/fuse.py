@@ -1,7 +1,7 @@
 """``fuse:`` fuses the runs of other systems."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -11,6 +11,7 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.runs import RunStep, SystemRun, named
 from adducir.experiments.retrieval.search import SearchedOrFused
 from adducir.experiments.sections import Name
+from adducir.experiments.step import Context
 from adducir.experiments.tuning.design import (
     Hyperparameter,
     Setting,
@@ -21,9 +22,6 @@ from adducir.experiments.tuning.design import (
 from adducir.runs.fusion import FUSION, fuse, fused_method
 from adducir.runs.kinds import FusionSettings
 from adducir.runs.run import Run
-
-if TYPE_CHECKING:
-    from adducir.experiments.step import Context
 
 
 class Fusion(FusionSettings, SearchedOrFused):
@@ -49,7 +47,7 @@ class Fusion(FusionSettings, SearchedOrFused):
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"weights": list(self.weights), **FUSION.settings(self.fusion, "method")}
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         members = list(step.parts.values())
         settings = self.model_copy(update={"depth": step.depth})
         run = fuse([member.read() for member in members], settings, step.tag)
@@ -78,7 +76,7 @@ class Fusion(FusionSettings, SearchedOrFused):
                 method=self.method, weights=weights, depth=depth, parameters=parameters
             )
 
-    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: Context) -> Tunable:
         from adducir.experiments.tuning.tune import of_topics
 
         depth = steps[0].depth

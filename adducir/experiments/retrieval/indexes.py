@@ -17,12 +17,11 @@ from adducir.core.progress import progress
 from adducir.evaluation.scores import run_name
 from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, Opening, Reported, file_name, is_recipe
-from adducir.experiments.step import Shown, Step, folders_of
+from adducir.experiments.step import Context, Shown, Step, folders_of
 from adducir.indexes.kinds import settings_of
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
-    from adducir.experiments.step import Context
     from adducir.indexes.index import Index
 
 
@@ -108,7 +107,7 @@ class IndexStep(Step):
     def title(self, shown: Shown) -> str:
         return f"index {shown(self.path)} of {self.source}"
 
-    def make(self, context: "Context") -> None:
+    def make(self, context: Context) -> None:
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
             progress().note(f"{name}: {why}")
@@ -119,7 +118,7 @@ class IndexStep(Step):
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
-    def open(self, context: "Context") -> "Index":
+    def open(self, context: Context) -> "Index":
         from adducir.indexes.engines import open_index
 
         opener = partial(open_index, device=context.device, tokens=context.batch_tokens)

@@ -21,7 +21,7 @@ from adducir.experiments.retrieval.runs import (
     named,
 )
 from adducir.experiments.sections import Link, Name, Natural, is_recipe
-from adducir.experiments.step import ModelStep, Step, folders_of
+from adducir.experiments.step import Context, ModelStep, Step, folders_of
 from adducir.experiments.tuning.tune import of_topics
 from adducir.rerankers.recipe import (
     Reranker,
@@ -38,7 +38,6 @@ from adducir.runs.write import reranked_method
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.step import Context
 
 
 class Reranking(RerankSettings, System):
@@ -128,7 +127,7 @@ class Reranking(RerankSettings, System):
             **({"fold": self.fold} if self.fold else {}),
         }
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         def opened() -> Reranker:
             path, running = file_path(self.reranker, step.opening.folder), context.running()
             reranker: Reranker = step.opened or open_trained(path, step.models[0].path)
@@ -176,7 +175,7 @@ class Oracle(System):
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"depth": self.depth, **step.topic_set.qrels.identity()}
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         run = of_topics(step.parts["oracle"].read(), step.topics)
         grades = step.topic_set.qrels.frame
         judged = run.frame.join(grades, on=["qid", "docno"], how="left", maintain_order="left")

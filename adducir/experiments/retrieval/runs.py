@@ -25,7 +25,7 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.sections import Link, Name, Opening, Reported, SystemEntry, file_name
-from adducir.experiments.step import ModelStep, Shown, Step
+from adducir.experiments.step import Context, ModelStep, Shown, Step
 from adducir.experiments.tasks import Trial
 from adducir.runs.kinds import FoldName
 from adducir.runs.read import read_run
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from adducir.experiments.code import Code
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.step import Context
 
 
 _RUN_VERSION = 2
@@ -73,7 +72,7 @@ class System(SystemEntry):
         """The settings that determine its rankings, besides depth, topics, runs and indexes."""
 
     @abstractmethod
-    def answer(self, step: "RunStep", context: "Context") -> SystemRun:
+    def answer(self, step: "RunStep", context: Context) -> SystemRun:
         """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
     def conflicts(self, study: "RetrievalStudy") -> Iterable[tuple[KeyPath, str]]:
@@ -183,10 +182,10 @@ class RunStep(Step):
             return "it has changed since it was made"
         return None
 
-    def answer(self, context: "Context") -> SystemRun:
+    def answer(self, context: Context) -> SystemRun:
         return instance(self.system, "answer", self.system.answer(self, context), SystemRun)
 
-    def make(self, context: "Context") -> None:
+    def make(self, context: Context) -> None:
         answer, topics = self.answer(context), self.topics
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
@@ -272,7 +271,7 @@ class Given(System, RunReading):
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         raise NotImplementedError  # nothing is made
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         raise NotImplementedError
 
 
@@ -292,7 +291,7 @@ class GivenRun(Step):
     def why(self) -> None:
         """It exists."""
 
-    def make(self, context: "Context") -> None:
+    def make(self, context: Context) -> None:
         """It exists."""
 
     def read(self) -> Run:
@@ -304,7 +303,7 @@ def method_of(step: Step) -> dict[str, Any]:
     return part_of(facts_at(step.path), "method")
 
 
-def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
+def named(step: RunStep | GivenRun, context: Context) -> dict[str, Any]:
     """What metadata say about an input run, without a machine's paths."""
     shown = context.shown(step.path)
     file = {} if Path(shown).is_absolute() else {"file": shown}
@@ -371,7 +370,7 @@ class Python(System):
         base = f" over {names[self.input]}" if self.input else ""
         return f"{names[name]}: {self.python}{base}."
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         code: Code = step.opened
         parts, arguments = step.parts, dict(self.arguments)
         if "searches" in parts:
@@ -397,7 +396,7 @@ class Python(System):
         note = f"{step.counted(run)} in {seconds:.1f} s by {code.name}"
         return SystemRun(run, note, {"python": settings}, seconds)
 
-    def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
+    def _frame(self, step: RunStep, context: Context) -> "pd.DataFrame":
         pd, parts = required("pandas"), step.parts
         queries = dict(zip(step.topics.qids, step.topics.queries, strict=True))
         if "input" not in parts:

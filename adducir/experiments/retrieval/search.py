@@ -17,8 +17,9 @@ from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import RunOpening, RunStep, System, SystemRun
 from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import Step, folders_of
+from adducir.experiments.step import Context, Step, folders_of
 from adducir.experiments.tuning.design import (
+    Folds,
     Grid,
     Hyperparameter,
     Setting,
@@ -40,8 +41,6 @@ from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.step import Context
-    from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
     from adducir.judges.query2doc import Expanded
 
@@ -63,10 +62,10 @@ class TunableSystem(System):
         """The hyperparameters that the file sets."""
 
     @abstractmethod
-    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: Context) -> Tunable:
         """The system with open hyperparameters; ``steps``: its untuned runs per topic set."""
 
-    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
+    def costs(self, step: RunStep, context: Context) -> Sequence[Mapping[str, Any]]:
         """What a language model took for each topic of an untuned run, if one was asked."""
         return ()
 
@@ -111,10 +110,11 @@ class TunedStep(RunStep):
         untuned, opening = self.system.model_copy(update={"tune": None}), self.opening
         every = self.openings.items()
         self.steps: dict[str, Any] = {name: untuned.step(each) for name, each in every}
-        self.tuning: Any = self.system.tune
+        tuning: Any = self.system.tune
         with opening.at("tune", "folds"):
             path_of = partial(file_path, folder=opening.folder)
-            self.folds: Folds = self.tuning.make_folds(self.pool, path_of)
+            self.folds: Folds = tuning.make_folds(self.pool, path_of)
+        self.tuning: TuneRecipe = tuning
         parts = {
             f"{key}, {name}": part
             for name, step in self.steps.items()
@@ -139,7 +139,7 @@ class TunedStep(RunStep):
             }
         )
 
-    def answer(self, context: "Context") -> SystemRun:
+    def answer(self, context: Context) -> SystemRun:
         from adducir.experiments.tuning.tune import facts
         from adducir.indexes.building import engine_versions
 
@@ -152,7 +152,7 @@ class TunedStep(RunStep):
         costs = self.system.costs(self.steps[self.trial.data], context)
         return SystemRun(run, note, method, None, {}, engine_versions(), judged, costs)
 
-    def _tune(self, context: "Context") -> "Tuning":
+    def _tune(self, context: Context) -> "Tuning":
         from adducir.experiments.tuning.tune import tune, write_report
 
         name = self.trial.run
@@ -244,7 +244,7 @@ class Searching(SearchSettings, SearchedOrFused):
         """The topics of a step with longer queries, if those are searched."""
         return None
 
-    def answer(self, step: RunStep, context: "Context") -> SystemRun:
+    def answer(self, step: RunStep, context: Context) -> SystemRun:
         from adducir.indexes.building import engine_versions
 
         (index,) = step.parts.values()
@@ -284,7 +284,7 @@ class Searching(SearchSettings, SearchedOrFused):
             for name in sorted(kind.model_fields_set)
         }
 
-    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: Context) -> Tunable:
         (index,), searched = steps[0].parts.values(), dict[str, str]()
         opened = index.open(context)
         for step in steps:

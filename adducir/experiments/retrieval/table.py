@@ -18,7 +18,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import CorpusStep, OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run_facts
-from adducir.experiments.step import ModelStep, Step, training_log, with_inputs
+from adducir.experiments.step import Context, ModelStep, Step, training_log, with_inputs
 from adducir.experiments.tasks import StudyTable, Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.judges.costs import read_costs
@@ -35,13 +35,12 @@ from adducir.tables.table import Column, printed_name
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
 """With more folds, only the files list the chosen settings."""
 
 
-def run_table(study: "RetrievalStudy", context: "Context") -> StudyTable:
+def run_table(study: "RetrievalStudy", context: Context) -> StudyTable:
     """The table of a study's runs, with its provenance and what its report shows."""
     recipe, topic_sets, indexes = study.recipe, study.topic_sets, study.indexes
     style, several, order = recipe.table.style, len(topic_sets) > 1, [*recipe.systems]
@@ -183,7 +182,7 @@ def _tuned(
         yield f"{whose}: held-out figures, {how}."
 
 
-def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
+def _index(step: IndexStep, context: Context) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "folder": context.shown(step.path),
         "corpus": step.source,
@@ -209,7 +208,7 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     return facts
 
 
-def _run(step: Step, context: "Context") -> dict[str, Any]:
+def _run(step: Step, context: Context) -> dict[str, Any]:
     if isinstance(step, GivenRun):
         fold = {"fold": step.fold} if step.fold else {}
         return {"given": step.name, "sha256": step.digest, **fold}

@@ -8,7 +8,7 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ir_measures import Measure
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
@@ -34,14 +34,10 @@ from adducir.experiments.sections import (
     RunTableRecipe,
     file_name,
 )
-from adducir.experiments.step import Absent, Step
+from adducir.experiments.step import Absent, Context, Step
 from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.experiments.tuning.design import TopicPool
 from adducir.judges.costs import Cost
-
-if TYPE_CHECKING:
-    from adducir.experiments.step import Context
-
 
 AnyCorpus = Annotated[SerializeAsAny[CorpusRecipe], BeforeValidator(chosen_by_key(CORPORA))]
 AnySystem = Annotated[SerializeAsAny[System], BeforeValidator(chosen_by_key(SYSTEMS))]
@@ -327,7 +323,7 @@ class RetrievalStudy(Study):
             {fingerprint(entry.corpus.identity()) for entry in opened},
         )
 
-    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
+    def result_tables(self, context: Context) -> Sequence[StudyTable]:
         from adducir.experiments.retrieval.table import run_table
 
         return [run_table(self, context)]

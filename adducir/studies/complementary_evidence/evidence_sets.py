@@ -24,7 +24,7 @@ from adducir.core.texts import same_text, sentence
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
-from adducir.experiments.step import ArtifactStep, ModelStep, Step
+from adducir.experiments.step import ArtifactStep, Context, ModelStep, Step
 from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision, using_threads
@@ -44,8 +44,6 @@ from adducir.training.trainable import open_training
 
 if TYPE_CHECKING:
     import torch
-
-    from adducir.experiments.step import Context
 
 
 def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
@@ -229,7 +227,7 @@ class SelectionStep(ArtifactStep):
         model = {"model": self.training.fingerprint} if self.training else {}
         return {**model, "questions": fingerprint(source_digests(self.tests))}
 
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: Context) -> Mapping[str, Any]:
         with using_threads(context.threads):
             work = SelectionWork(
                 model=self.training.path if self.training else None,
@@ -346,7 +344,7 @@ class EvidenceStudy(Study):
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
         return self.trainings.step(path, plan, ("systems", trial.system))
 
-    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
+    def result_tables(self, context: Context) -> Sequence[StudyTable]:
         scores: dict[str, list[Scores]] = {}
         bounds: dict[str, Scores] = {}
         notes: list[str] = []

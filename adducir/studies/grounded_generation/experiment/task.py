@@ -12,7 +12,7 @@ from adducir.core.recipe import KeyPath, as_tuple
 from adducir.encoders.kinds import EncoderSource, encoder_source
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
-from adducir.experiments.step import ArtifactStep, Step, folders_of
+from adducir.experiments.step import ArtifactStep, Context, Step, folders_of
 from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import seed_of, using_threads
@@ -29,7 +29,6 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
 from adducir.training.data import same_number
 
 if TYPE_CHECKING:
-    from adducir.experiments.step import Context
     from adducir.training.leaks import TrainedOn
 
 
@@ -129,7 +128,7 @@ class PartsStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: Context) -> Mapping[str, Any]:
         from adducir.studies.grounded_generation.experiment.making import MAKE
 
         with using_threads(context.threads):
@@ -336,7 +335,7 @@ class GroundedStudy(Study):
             if trial.system == system and trial.part in (None, k)
         ]
 
-    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
+    def result_tables(self, context: Context) -> Sequence[StudyTable]:
         from adducir.studies.grounded_generation.experiment.tables import GroundedTables
 
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
