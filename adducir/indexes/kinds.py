@@ -110,11 +110,7 @@ def no_effect_with(kind: "type[IndexSettings]") -> Keyed:
 
 
 def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "IndexSettings":
-    """An index's settings by key, as files and commands state them.
-
-    Args:
-        entry: The keys and their values.
-        others: Keys that must stand beside them.
+    """An index's settings by key, as files and commands state them; ``others`` must be beside them.
 
     Raises:
         ValidationError: With the path of each wrong key.

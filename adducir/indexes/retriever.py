@@ -119,11 +119,10 @@ class _Retriever(_OverIndex):
         topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
         hits = self._found(self._queries(topics))
         rows = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
-        ranks = [np.arange(count) for count in hits.counts]
         return rows.assign(
             docno=pd.Series(hits.docnos.to_list(), dtype=str),  # also of an empty frame
             score=hits.scores.astype(np.float64),
-            rank=np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
+            rank=np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, hits.counts)]),
         )
 
     def _scored(self, inp: "pd.DataFrame") -> "pd.DataFrame":
@@ -294,8 +293,6 @@ class QueryExpansion(_OverIndex):
         return cast("FeedbackMethod", self._made())
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
-        import pandas as pd
-
         refuse_without(inp, "qid", "query", "docno", "score")
         method = self._made()
         ordered = inp.sort_values(["score", "docno"], ascending=[False, True], kind="stable")
@@ -310,7 +307,7 @@ class QueryExpansion(_OverIndex):
             names.append(f"query_{len(names) - 1}")
         renamed = queries.rename(columns=dict(pairwise(names)))
         renamed.insert(1, "query", queries["query"])
-        weights = pd.Series([expanded[qid] for qid in renamed["qid"]], renamed.index, dtype=object)
+        weights = renamed["qid"].map(expanded.get).astype(object)
         return renamed.assign(query_toks=weights).reset_index(drop=True)
 
     @staticmethod

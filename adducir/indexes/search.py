@@ -10,6 +10,7 @@ import numpy as np
 
 from adducir.core.errors import Keyed, UsageError, worded
 from adducir.core.recipe import refusing
+from adducir.corpora.sources import expanded
 from adducir.corpora.topics import Topics
 from adducir.indexes.hits import Hits
 from adducir.indexes.index import Index, Query
@@ -87,7 +88,6 @@ class Search:
 
 def query_encoder(name: str, folder: "Path | None" = None) -> "EncoderSource":
     """The learned sparse encoder of queries that a search names."""
-    from adducir.corpora.sources import expanded
     from adducir.encoders.kinds import encoder_source
     from adducir.encoders.statement import check_sparse
 

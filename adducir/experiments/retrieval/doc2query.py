@@ -127,7 +127,7 @@ class Query2docSearch(Searching):
             prompt = open_prompt(self.prompt, QueryPrompt, opening.folder)
         expansion = Expansion(llm, prompt, repeats=self.repeats, failures=self.failures)
         step = RunStep(self, opening, opened=expansion)
-        with opening.planner.at("topics", opening.data):
+        with opening.planner.at("topics", step.trial.data):
             _ = expansion.talk(step.topics)
         return step
 

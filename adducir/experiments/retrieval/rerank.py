@@ -105,7 +105,7 @@ class Reranking(RerankSettings, System):
             judged = set(step.topic_set.qrels.qids).intersection(base.run.qids)
             if unknown := sorted(judged.difference(step.topics.qids)):
                 message = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
-                message = f"{message} `{opening.data}`, such as {unknown[0]!r}"
+                message = f"{message} `{step.trial.data}`, such as {unknown[0]!r}"
                 opening.planner.add((*place, "rerank"), message)
         return step
 

@@ -6,6 +6,7 @@ The metadata beside a run show whether its step is up to date.
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -99,14 +100,10 @@ class System(SystemEntry):
 class RunOpening(Opening):
     """What a system's run is opened with; its links are :meth:`System.inputs`."""
 
-    data: str  # the topic set's name
+    trial: Trial
     topic_set: OpenedTopics | None  # None after an error
     path: Path
     depth: int | None  # of the run; None for all documents
-
-    @property
-    def trial(self) -> Trial:
-        return Trial(self.name, self.data, self.seed)
 
 
 _HERE = "adducir.experiments.retrieval"
@@ -173,7 +170,7 @@ class RunStep(Step):
         if not is_known(self.fingerprint):
             return UNKNOWN
         facts = run_facts(self.path)
-        if facts is None:
+        if not facts:
             return "it lacks readable metadata"
         if facts["adducir"]["fingerprint"] != self.fingerprint:
             return f"{OUT_OF_DATE} settings or inputs"
@@ -252,8 +249,9 @@ class Given(System, RunReading):
         return Path(file if trial.seed is None else file.replace("{seed}", str(trial.seed)))
 
     def step(self, opening: RunOpening) -> Step:
-        keys = ("run", opening.data) if isinstance(self.run, dict) else ("run",)
-        if isinstance(self.run, dict) and opening.data not in self.run:
+        data = opening.trial.data
+        keys = ("run", data) if isinstance(self.run, dict) else ("run",)
+        if isinstance(self.run, dict) and data not in self.run:
             raise Reported
         with opening.at(*keys):
             run = self.read_run(file_path(str(opening.path), opening.folder))
@@ -263,7 +261,7 @@ class Given(System, RunReading):
                 judged.people.check(run, opening.name)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, second = run.qids[0], judged.qrels.qids[0]
-            message = f"{run.path}: none of its topics is judged in `{opening.data}`"
+            message = f"{run.path}: none of its topics is judged in `{data}`"
             message = f"{message} (it has {first!r}; the judged ones include {second!r})"
             opening.planner.add((*opening.place, *keys), message)
         return GivenRun(opening.trial, run, str(opening.path), self.fold)
@@ -310,14 +308,13 @@ def named(step: RunStep | GivenRun, context: Context) -> dict[str, Any]:
     return {"system": step.trial.run, **file, "fingerprint": step.fingerprint}
 
 
-def run_facts(path: Path) -> dict[str, Any] | None:
-    """The metadata of an experiment's run; None for other runs."""
-    try:
+def run_facts(path: Path) -> dict[str, Any]:
+    """The metadata of an experiment's run; empty for other runs."""
+    with suppress(InputError):
         facts = facts_at(path)
-    except InputError:
-        return None
-    is_ours = "fingerprint" in part_of(facts, "adducir") and "sha256" in part_of(facts, "run file")
-    return facts if is_ours else None
+        if "fingerprint" in part_of(facts, "adducir") and "sha256" in part_of(facts, "run file"):
+            return facts
+    return {}
 
 
 def _storable(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -341,7 +341,7 @@ class IndexSearch(Searching):
             step = RunStep(self, opening, reads=[opening.place], opened=source)
         step.uses = folders_of(source)
         if step.topics.vectors:
-            message = f"has no effect: the topics of `{opening.data}` have weights"
+            message = f"has no effect: the topics of `{step.trial.data}` have weights"
             opening.planner.add((*opening.place, "encoder"), message)
         return step
 

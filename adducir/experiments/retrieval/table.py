@@ -212,7 +212,7 @@ def _run(step: Step, context: Context) -> dict[str, Any]:
     if isinstance(step, GivenRun):
         fold = {"fold": step.fold} if step.fold else {}
         return {"given": step.name, "sha256": step.digest, **fold}
-    facts = run_facts(step.path) or {}
+    facts = run_facts(step.path)
     file, settings = part_of(facts, "run file"), part_of(facts, "method", "fusion")
     settings = settings or part_of(facts, "method", "python")
     settings = settings or part_of(facts, "method", "retrieval", 0)
@@ -240,7 +240,7 @@ def _cost(runs: Iterable[Sequence[Step]]) -> Cost:
 
 def _costs_of(steps: Sequence[Step]) -> tuple[float | None, ...]:
     """What a run took, whose steps are those of the topic sets; None where it is not known."""
-    facts = [run_facts(step.path) or {} for step in dict.fromkeys(steps)]
+    facts = [run_facts(step.path) for step in dict.fromkeys(steps)]
     times = [str(part_of(fact, "resources", "runtime").get("wallclock", "")) for fact in facts]
     topics = sum(part_of(fact, "run file").get("topics") or 0 for fact in facts)
     milliseconds = size = tokens = None

@@ -240,17 +240,15 @@ class RetrievalStudy(Study):
             trial.seed,
             self._linked(system.inputs(self), trial.seed, trial.data),
             self.trainings,
-            data=trial.data,
+            trial=trial,
             topic_set=self.topic_sets.get(trial.data),
             path=self.path_of(trial),
             depth=system.run_depth(self.recipe.most),
         )
 
     def absent(self, trial: Trial) -> Absent:
-        system: Any = self.recipe.systems.get(trial.system)
-        if system is None:
-            return super().absent(trial)
-        verb = "tune" if getattr(system, "tune", None) else system.verb
+        system = self.recipe.systems.get(trial.system)  # None after an error
+        verb = "tune" if getattr(system, "tune", None) else getattr(system, "verb", self.verb)
         return Absent(self.path_of(trial), verb, 2, "run")
 
     def path_of(self, trial: Trial) -> Path:
