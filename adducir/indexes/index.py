@@ -341,60 +341,45 @@ class Index(ABC):
         model: "Model | str | None" = None,
         feedback: "FeedbackMethod | str" = "rm3",
         *,
+        documents: Sequence[Sequence[tuple[str, float]]] | None = None,
         threads: int | None = None,
     ) -> "list[Weights]":
-        """Each text's query after feedback: index terms and weights, descending."""
+        """Each text's query after feedback: index terms and weights, descending.
+
+        Feedback reads what the model finds, or each query's ``documents`` with their scores of 0 or
+        more, best first.
+        """
+        from adducir.indexes.feedback import TermVectors
+
         refuse_unless(queries, "`queries`")
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
-        chosen, feedback = self._model(model), FEEDBACK.chosen(feedback)
+        chosen, method = self._model(model), FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
         refuse_half_characters(chain.from_iterable(map(words_of, texts)), "a query")
         terms_of, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
-        found = self._rank(terms_of, chosen, feedback.depth, threads)
-        return self._expanded(terms_of, found, feedback, threads)
-
-    @typed
-    def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod | str"
-    ) -> "Weights":
-        """The query after feedback on given documents, best first, with scores.
-
-        An unknown document or a negative score is a UsageError.
-        """
-        self._refuse_without_vectors()
-        refuse_half_characters([query], "a query")
-        feedback = FEEDBACK.chosen(feedback)
-        best = documents[: feedback.depth]
-        docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
-        scores = np.array([score for _, score in best], dtype=np.float32)
-        if not (scores >= 0).all():
-            raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        found = np.array([len(docs)]), docs, scores
-        return self._expanded(counted_terms(self.analysis, [query]), found, feedback, 1)[0]
-
-    def _expanded(
-        self,
-        queries: Sequence[Counter[str]],
-        found: Ranked,
-        feedback: "FeedbackMethod",
-        threads: int,
-    ) -> "list[Weights]":
-        """Each query after feedback on the documents found for it."""
-        from adducir.indexes.feedback import TermVectors
-
-        counts, docs, scores = found
+        if documents is None:
+            counts, docs, scores = self._rank(terms_of, chosen, method.depth, threads)
+        else:
+            if len(documents) != len(texts):
+                raise UsageError(f"`documents` has {len(documents)} lists, not {len(texts)}.")
+            best = [pair for some in documents for pair in some[: method.depth]]
+            counts = np.array([len(some[: method.depth]) for some in documents])
+            docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
+            scores = np.array([score for _, score in best], dtype=np.float32)
+            if not (scores >= 0).all():
+                raise UsageError("feedback weighs documents by scores, which must be 0 or more.")
         starts = np.concatenate(([0], np.cumsum(counts)))
-        expanded: list[Weights] = [{} for _ in queries]
+        expanded: list[Weights] = [{} for _ in texts]
 
         def work(first: int, last: int) -> None:
             some, part = slice(first, last), slice(starts[first], starts[last])
             terms, *vectors = self._vectors(docs[part])
             found_terms = TermVectors(counts[some], scores[part], *vectors)
-            expanded[some] = feedback.in_bulk(queries[some], found_terms, terms)
+            expanded[some] = method.in_bulk(terms_of[some], found_terms, terms)
 
-        in_threads(work, len(queries), threads)
+        in_threads(work, len(texts), threads)
         return expanded
 
     def _rank(

@@ -294,21 +294,20 @@ class QueryExpansion(_OverIndex):
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         refuse_without(inp, "qid", "query", "docno", "score")
-        method = self._made()
         ordered = inp.sort_values(["score", "docno"], ascending=[False, True], kind="stable")
-        expanded: dict[Any, Mapping[str, float]] = {}
-        for qid, ranking in ordered.groupby("qid", sort=False):
-            query = str(ranking["query"].iloc[0])
-            documents = list(zip(ranking["docno"], ranking["score"], strict=True))
-            expanded[qid] = self.index.expand_from(query, documents, method)
+        rankings = dict([*ordered.groupby("qid", sort=False)])
+        texts = [str(ranking["query"].iloc[0]) for ranking in rankings.values()]
+        rows = [[*zip(some["docno"], some["score"], strict=True)] for some in rankings.values()]
+        weights = self.index.expand(texts, feedback=self._made(), documents=rows)
         queries = inp[self._query_columns(inp)].drop_duplicates(subset="qid")
         names = ["query"]  # query becomes query_0, query_0 query_1, and so on
         while names[-1] in queries.columns:
             names.append(f"query_{len(names) - 1}")
         renamed = queries.rename(columns=dict(pairwise(names)))
         renamed.insert(1, "query", queries["query"])
-        weights = renamed["qid"].map(expanded.get).astype(object)
-        return renamed.assign(query_toks=weights).reset_index(drop=True)
+        expanded = dict(zip(rankings, weights, strict=True))
+        renamed["query_toks"] = renamed["qid"].map(expanded.get).astype(object)
+        return renamed.reset_index(drop=True)
 
     @staticmethod
     def _query_columns(inp: "pd.DataFrame") -> list[str]:

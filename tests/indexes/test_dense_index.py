@@ -82,7 +82,7 @@ def test_it_opens_as_any_index_but_has_no_terms(flat):
         lambda: index.search(["cat"], BM25(), feedback=rm3),
         lambda: index.search([{"cat": 1.0}], BM25()),
         lambda: index.expand(["cat"], BM25(), rm3),
-        lambda: index.expand_from("cat", [("d1", 1.0)], rm3),
+        lambda: index.expand(["cat"], feedback=rm3, documents=[[("d1", 1.0)]]),
     ):
         with pytest.raises(UsageError):
             refused()

@@ -122,7 +122,7 @@ def test_a_pipeline_is_a_search_with_feedback(case: Case, method: FeedbackMethod
         first = index.search([query], BM25(), depth=method.depth)
         documents = list(zip(first.docnos.to_list(), first.scores.tolist(), strict=True))
         (direct,) = index.expand([query], BM25(), method)
-        assert index.expand_from(query, documents, method) == direct
+        assert index.expand([query], feedback=method, documents=[documents]) == [direct]
         bm25 = LexicalRetriever(index, depth=20)
         pipeline = LexicalRetriever(index, depth=method.depth) >> QueryExpansion(index, method)
         found = (pipeline >> bm25).search(query)
@@ -203,8 +203,8 @@ def test_rm3_worked_by_hand(pair: Any) -> None:
 
 def test_feedback_from_documents_that_add_nothing(topical: Pair) -> None:
     for index in topical:
-        assert index.expand_from("leash", [], RM3()) == {"leash": 0.5}
-        assert index.expand_from("leash", [("D010", 0.0)], RM3()) == {"leash": 0.5}
+        assert index.expand(["leash"], feedback=RM3(), documents=[[]]) == [{"leash": 0.5}]
+        assert index.expand(["leash"], documents=[[("D010", 0.0)]]) == [{"leash": 0.5}]
 
 
 class Negative(FeedbackMethod):
@@ -223,8 +223,8 @@ def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., Luce
             call
             for index in topical
             for call in (
-                lambda index=index: index.expand_from("leash", [("D010", -1.0)], RM3()),
-                lambda index=index: index.expand_from("leash", [("P99", 1.0)], RM3()),
+                lambda index=index: index.expand(["leash"], documents=[[("D010", -1.0)]]),
+                lambda index=index: index.expand(["leash"], documents=[[("P99", 1.0)]]),
                 lambda index=index: index.search([{"dog": 1.0}], BM25(), feedback=Rocchio()),
             )
         ),

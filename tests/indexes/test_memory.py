@@ -208,11 +208,11 @@ def test_an_index_holds_the_terms_of_lucenes_analysis(
     assert index.docnos.to_list() == sorted(d for d, t in zip(TRICKY, terms, strict=True) if t)
     # RM3 of one document with all its terms shows the document.
     everything = RM3(fb_terms=99, original_query_weight=0.0)
-    theirs = LuceneIndex(tmp_path / "lucene")
+    how: Any = {"feedback": everything, "documents": [[(docno, 1.0)] for docno in index.docnos]}
+    both, queries = (index, LuceneIndex(tmp_path / "lucene")), [""] * len(index)
+    ours, theirs = (either.expand(queries, **how) for either in both)
+    assert ours == list(map(pytest.approx, theirs))
     for docno, own_terms in zip(TRICKY, terms, strict=True):
-        if own_terms:
-            ours = index.expand_from("", [(docno, 1.0)], everything)
-            assert ours == pytest.approx(theirs.expand_from("", [(docno, 1.0)], everything))
         for term, count in Counter(own_terms).items():
             hits = index.search([{term: 1.0}], QLD(mu=1e-3), depth=None)
             assert docno in hits.docnos.to_list(), (term, count)
