@@ -144,8 +144,7 @@ def search(
     with refusing():
         settings = SearchSettings(**stated, encoder=named, parameters={**(parameters or {})})
     queries, opened = as_topics(topics), as_index(index, named)
-    found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
-    return replace(found.run, metadata={"method": found.method, "data": {"topics": queries.about}})
+    return search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads)).run
 
 
 @typed

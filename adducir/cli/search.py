@@ -141,8 +141,7 @@ def search(settings: SearchOptions) -> None:
         tag=common.tag_of(settings.output, settings.tag),
         running=Running(threads=settings.threads),
     )
-    metadata = {"method": found.method, "data": {"topics": topics.about}}
-    write_run(found.run, settings.output, metadata, topics=topics.qids)
+    write_run(found.run, settings.output, topics=topics.qids)
     rate = len(topics) / found.seconds if found.seconds else 0.0
     note(
         f"{settings.output}: {counted(len(topics), 'topic')}, "

@@ -1,7 +1,7 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adducir.encoders.kinds import EncoderSource
-    from adducir.indexes.feedback import FeedbackMethod
-    from adducir.indexes.models import Model
 
 
 @dataclass(frozen=True)
@@ -34,21 +32,9 @@ class Search:
 
     index: Index
     topics: Topics
-    settings: SearchSettings
-    kinds: "tuple[Model | None, FeedbackMethod | None]"
     hits: Hits
-    run: Run
+    run: Run  # with its metadata
     seconds: float
-    about: Mapping[str, Any]  # more for the metadata
-
-    @cached_property
-    def method(self) -> dict[str, Any]:
-        """The section of a run's metadata."""
-        facts = {"index": self.index.identity, **self.index.settings(*cast("Any", self.kinds))}
-        facts["depth"] = self.settings.depth or "all"
-        if self.settings.fold is not None:
-            facts["fold"] = self.settings.fold
-        return {"retrieval": [facts], **self.about}
 
     @cached_property
     def without_hits(self) -> tuple[list[str], list[str]]:
@@ -123,7 +109,7 @@ def search_topics(
     """
     with refusing():
         model, feedback = settings.chosen(index.default_model)
-    about, seconds = dict[str, Any](), 0.0
+    method, seconds = dict[str, Any](), 0.0
     if settings.encoder is not None and index.takes_weights:
         from adducir.encoders.encoding import weighted_topics
 
@@ -132,10 +118,13 @@ def search_topics(
         source = encoder or query_encoder(settings.encoder)
         with using_threads(running.threads):
             topics, seconds = weighted_topics(source, topics, running)
-        about["encoder"] = {"name": source.name, "model": source.identity(as_read=False)}
+        method["encoder"] = {"name": source.name, "model": source.identity(as_read=False)}
     names = ["dense" if model is None else MODELS.name_of(type(model))]
     names += [] if feedback is None else [FEEDBACK.name_of(type(feedback))]
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
+    facts = {"index": index.identity, **index.settings(cast("Any", model), feedback)}
+    facts |= {"depth": settings.depth or "all"} | ({"fold": settings.fold} if settings.fold else {})
+    metadata = {"method": {"retrieval": [facts], **method}, "data": {"topics": topics.about}}
     started = time.perf_counter()
     hits = index.search(
         queries_of(index, topics),
@@ -145,6 +134,7 @@ def search_topics(
         fold=settings.fold,
         threads=running.threads,
     )
-    run = Run(hits.to_polars(topics.qids), tag="-".join(names) if tag is None else tag)
+    tag = "-".join(names) if tag is None else tag
+    run = Run(hits.to_polars(topics.qids), tag, metadata=metadata)
     seconds += time.perf_counter() - started
-    return Search(index, topics, settings, (model, feedback), hits, run, seconds, about)
+    return Search(index, topics, hits, run, seconds)

@@ -38,6 +38,7 @@ from adducir.indexes.search_settings import SearchSettings
 from adducir.models.running import Running
 from adducir.runs.kinds import RankingSettings
 from adducir.runs.run import Run
+from adducir.runs.write import part_of
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
@@ -261,7 +262,8 @@ class Searching(SearchSettings, SearchedOrFused):
         return SystemRun(
             result.run,
             "; ".join([f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]),
-            {**result.method, **({"query2doc": longer.facts} if longer else {})},
+            part_of(result.run.metadata, "method")
+            | ({"query2doc": longer.facts} if longer else {}),
             result.seconds,
             {"corpus": {"source": index.source, "fields": list(index.fields)}},
             engine_versions(),
