@@ -130,12 +130,8 @@ class Index(ABC):
             if unknown := [name for name in names if documents and name not in fields_of]:
                 message = f"the documents lack the field {unknown[0]!r}."
                 raise UsageError(message, hint=f"The fields are {seen}.")
-            return frame.assign(
-                **{
-                    name: [text_of(document, fields_of[name]) for document in documents]
-                    for name in names
-                }
-            )
+            texts = {name: [text_of(each, fields_of[name]) for each in documents] for name in names}
+            return frame.assign(**texts)
 
         return pt.apply.generic(loaded)
 
@@ -220,7 +216,7 @@ class Index(ABC):
     def score(
         self,
         queries: "Sequence[Query]",
-        docnos: "Sequence[Sequence[str]]",
+        docnos: Sequence[Sequence[str]],
         model: "Model | str | None" = None,
         *,
         feedback: "FeedbackMethod | str | None" = None,
@@ -240,9 +236,6 @@ class Index(ABC):
             UsageError: A document is not in the index, or as in :meth:`search`.
         """
         count, chosen = _at_least_one(threads), self._model(model)
-        refuse_unless(docnos, "`docnos`")
-        for some in docnos:
-            refuse_unless(some, "`docnos` of a query", Sequence[str])
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, chosen, feedback, threads)
         if len(weighted) != len(numbers):

@@ -1,6 +1,6 @@
 """From a retrieval experiment's runs to its table, provenance and report."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil, log10
@@ -13,7 +13,7 @@ from adducir.core.errors import ArtifactError
 from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.core.texts import listed
-from adducir.corpora.documents import Document, text_of
+from adducir.corpora.documents import text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import CorpusStep, OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
@@ -275,6 +275,8 @@ def snippets(
                 frame = frame.join(topic_hits.grades, on=["qid", "docno"], how="semi")
             docnos.update(frame["docno"].unique().to_list())
     for index in sorted(indexes if docnos else (), key=_is_expanded):
+        if not is_current(index.path, index.fingerprint):  # missing, or another experiment's
+            continue
         fields = index.fields
         if _is_expanded(index):
             from adducir.deepct.expansion import WEIGHTED
@@ -282,19 +284,12 @@ def snippets(
             settings = cast("ExpandedCorpus", index.corpus).settings
             read = [settings.text if field == WEIGHTED else (field,) for field in fields]
             fields = tuple(dict.fromkeys(field for names in read for field in names))
-        for docno, document in _documents(index, docnos - texts.keys()):
-            texts[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
+        with suppress(ArtifactError):
+            store = DocumentStore(index.path)
+            for docno in sorted(docnos - texts.keys()):
+                if (document := store.find(docno)) is not None:
+                    texts[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
     return texts
-
-
-def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:
-    with suppress(ArtifactError):
-        if not is_current(index.path, index.fingerprint):  # another experiment's
-            return
-        store = DocumentStore(index.path)
-        for docno in sorted(docnos):
-            if (document := store.find(docno)) is not None:
-                yield docno, document
 
 
 def _is_expanded(index: IndexStep) -> bool:
