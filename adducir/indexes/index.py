@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Required, TypeVar
 
 import numpy as np
 import polars as pl
-from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
 from adducir.core.errors import ArtifactError, UsageError, worded
@@ -55,17 +54,15 @@ _MOST_SCORES = 1 << 26  # held at once
 
 
 class _AnalysisSettings(TypedDict, total=False):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     stemmer: Required[str]
     stopwords: Required[str | list[str]]
     language: str
-    lucene: str
+    lucene: int
 
 
 class _Recipe(TypedDict, total=False):
     """What a manifest says about how an index was built, besides what only its engine reads."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     fields: list[str]
     accurate_length: bool
     analysis: _AnalysisSettings
