@@ -58,9 +58,7 @@ class SearchSettings(RankingSettings):
             of_method = {key: of_model.pop(key) for key in sorted(keys & of_model.keys())}
         feedback = None if method is None else _made(FEEDBACK, method, of_method, others, place)
         if self.encoder is not None and feedback is not None:
-            name = FEEDBACK.name_of(type(feedback))
-            place = place or (("feedback",) if self.feedback is not None else (name,))
-            raise errors_at((place, "expands texts, not an encoder's weights"))
+            raise errors_at((place or ("feedback",), "expands texts, not an encoder's weights"))
         return _made(MODELS, model, of_model, others), feedback
 
     def _method(self) -> tuple[Any, KeyPath, Mapping[str, Any]]:

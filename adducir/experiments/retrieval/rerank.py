@@ -17,7 +17,6 @@ from adducir.experiments.retrieval.runs import (
     RunStep,
     System,
     SystemRun,
-    method_of,
     named,
 )
 from adducir.experiments.sections import Link, Name, Natural, is_recipe
@@ -34,7 +33,7 @@ from adducir.rerankers.recipe import (
 from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.kinds import RerankSettings
 from adducir.runs.run import Run
-from adducir.runs.write import reranked_method
+from adducir.runs.write import facts_at, part_of, reranked_method
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
@@ -149,7 +148,7 @@ class Reranking(RerankSettings, System):
         # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)
         settings = {**reranked.settings, "name": self.reranker, "candidates": candidates}
-        method = reranked_method(method_of(step.parts["rerank"]), settings)
+        method = reranked_method(part_of(facts_at(step.parts["rerank"].path), "method"), settings)
         note = (
             f"{step.counted(reranked.run)}, the best {reranked.settings['depth']:,} reranked in "
             f"{reranked.seconds:.1f} s ({reranked.pairs:,} pairs)"

@@ -296,11 +296,6 @@ class GivenRun(Step):
         return self.run
 
 
-def method_of(step: Step) -> dict[str, Any]:
-    """How an input run was made, as far as its metadata say."""
-    return part_of(facts_at(step.path), "method")
-
-
 def named(step: RunStep | GivenRun, context: Context) -> dict[str, Any]:
     """What metadata say about an input run, without a machine's paths."""
     shown = context.shown(step.path)

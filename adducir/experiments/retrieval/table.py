@@ -17,7 +17,7 @@ from adducir.corpora.documents import text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import CorpusStep, OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run_facts
+from adducir.experiments.retrieval.runs import GivenRun, RunStep, run_facts
 from adducir.experiments.step import Context, ModelStep, Step, training_log, with_inputs
 from adducir.experiments.tasks import StudyTable, Trial
 from adducir.indexes.documents import DocumentStore
@@ -69,7 +69,7 @@ def run_table(study: "RetrievalStudy", context: Context) -> StudyTable:
         runs[trial.data][trial.run] = _run(step, context)
         steps_of[trial.system].setdefault(trial.seed, []).append(step)
         if hasattr(step, "tuning"):
-            folds = part_of(method_of(step), "tuning").get("folds", [])
+            folds = part_of(run_facts(step.path), "method", "tuning").get("folds", [])
             chosen.setdefault(trial.run, {fold["fold"]: fold["chosen"] for fold in folds})
     provenance = {
         **({"chosen settings, by fold": chosen} if chosen else {}),

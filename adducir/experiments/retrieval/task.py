@@ -304,10 +304,8 @@ class RetrievalStudy(Study):
             depth = system.run_depth(None)
             deeper = [f"{m}" for m in self.measures if depth is not None and _cutoff(m) > depth]
             if deeper:
-                message = (
-                    f"at most {counted(depth or 0, 'document')} per topic, below the cutoff of"
-                )
-                yield f"{names.get(name, name)}: {message} {listed(deeper)}."
+                whose, most = names.get(name, name), counted(depth or 0, "document")
+                yield f"{whose}: at most {most} per topic, below the cutoff of {listed(deeper)}."
 
     def evaluation_data(self, data: str) -> EvaluationData | None:
         if (judged := self.topic_sets.get(data)) is None:
