@@ -19,6 +19,7 @@ from adducir.experiments.tuning.design import (
     Tunable,
     hyperparameters_of,
 )
+from adducir.experiments.tuning.tune import of_topics
 from adducir.runs.fusion import FUSION, fuse, fused_method
 from adducir.runs.kinds import FusionSettings
 from adducir.runs.run import Run
@@ -77,8 +78,6 @@ class Fusion(FusionSettings, SearchedOrFused):
             )
 
     def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: Context) -> Tunable:
-        from adducir.experiments.tuning.tune import of_topics
-
         depth = steps[0].depth
         runs = [
             pool.joined([step.parts[f"fuse.{n}"].read() for step in steps])

@@ -29,6 +29,8 @@ from adducir.experiments.tuning.design import (
     hyperparameters_of,
     plain,
 )
+from adducir.experiments.tuning.tune import Tuning, facts, tune, write_report
+from adducir.indexes.building import engine_versions
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -42,7 +44,6 @@ from adducir.runs.write import part_of
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.task import RetrievalStudy
-    from adducir.experiments.tuning.tune import Tuning
     from adducir.judges.query2doc import Expanded
 
 
@@ -141,9 +142,6 @@ class TunedStep(RunStep):
         )
 
     def answer(self, context: Context) -> SystemRun:
-        from adducir.experiments.tuning.tune import facts
-        from adducir.indexes.building import engine_versions
-
         tuning = context.shared(("tuning", self.trial.run), partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         note = f"{len(run):,} documents, each topic held out"
@@ -153,9 +151,7 @@ class TunedStep(RunStep):
         costs = self.system.costs(self.steps[self.trial.data], context)
         return SystemRun(run, note, method, None, {}, engine_versions(), judged, costs)
 
-    def _tune(self, context: Context) -> "Tuning":
-        from adducir.experiments.tuning.tune import tune, write_report
-
+    def _tune(self, context: Context) -> Tuning:
         name = self.trial.run
         tuning = tune(
             self.system.opened([*self.steps.values()], self.pool, context),
@@ -246,8 +242,6 @@ class Searching(SearchSettings, SearchedOrFused):
         return None
 
     def answer(self, step: RunStep, context: Context) -> SystemRun:
-        from adducir.indexes.building import engine_versions
-
         (index,) = step.parts.values()
         opened = index.open(context)
         longer = self.longer(step, opened)
@@ -318,14 +312,14 @@ class Searching(SearchSettings, SearchedOrFused):
             return search_topics(index, topics, at(setting), tag="tuned", running=running).run
 
         model, feedback = self.kinds
-        facts = {
+        about = {
             "index": index.identity,
             "model": MODELS.name_of(type(model)),
             "feedback": FEEDBACK.name_of(type(feedback)) if feedback else None,
             **({"fixed": self.fixed} if self.fixed else {}),
             "depth": depth or "all",
         }
-        return Tunable(tried, facts, check=at)
+        return Tunable(tried, about, check=at)
 
 
 class IndexSearch(Searching):
