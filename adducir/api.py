@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack, overload
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import refusing
@@ -23,6 +23,7 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, as_topics
 from adducir.runs.read import as_run
 from adducir.runs.run import Run
+from adducir.statistics.arguments import TestingArguments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,7 +212,7 @@ def fuse(
     weights: Sequence[float] | None = None,
     depth: int | Literal["all"] | None = 1000,
     tag: str | None = None,
-    **hyperparameters: Any,
+    **hyperparameters: float | str | None,
 ) -> Run:
     """Fuse two or more runs topic by topic; a run that lacks a document adds nothing to it.
 
@@ -295,17 +296,14 @@ def evaluate(
 
 @typed
 def compare(
-    scores: "Scores | Iterable[Scores]",
-    *,
-    baseline: "str | Sequence[str] | None" = None,
-    **settings: Any,
+    scores: "Scores | Iterable[Scores]", **settings: Unpack[TestingArguments]
 ) -> "Comparison":
     """Test systems for differences and for equivalence on all measures.
 
     Args:
         scores: What :func:`evaluate` returned for several runs.
-        baseline: The system that the others are compared with, or several.
-        settings: Of the tests: ``test``, ``correction``, ``alpha``, ``equivalence`` and the like
+        settings: ``baseline``, the system that the others are compared with, or several, and how
+            to test: ``test``, ``correction``, ``alpha``, ``equivalence`` and the like
             (docs/statistics.md).
 
     Raises:
@@ -323,8 +321,6 @@ def compare(
     from adducir.statistics.comparison import compare as compare_scores
 
     every = [scores] if isinstance(scores, Scores) else [*items_in(scores, "`scores`")]
-    if baseline is not None:
-        settings["baseline"] = baseline
     return compare_scores(every, **settings)
 
 

@@ -4,8 +4,9 @@ import doctest
 import inspect
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 
 import adducir as ad
 from adducir.core.recipe import Kind
+from adducir.statistics import arguments, settings
 
 FUNCTIONS = [name for name in ad.__all__ if inspect.isfunction(getattr(ad, name))]
 PETS = [
@@ -43,8 +45,16 @@ def test_every_argument_is_explained(name: str) -> None:
     told = inspect.getdoc(function) or ""
     _, _, arguments = told.partition("\nArgs:\n")
     assert "\nRaises:\n" in told
-    for parameter in inspect.signature(function).parameters:
+    for parameter in inspect.signature(function.__wrapped__).parameters:
         assert f"    {parameter}: " in arguments, f"{name}: {parameter}"
+
+
+def test_what_compare_takes_by_name_are_the_settings_of_tests() -> None:
+    taken = get_type_hints(arguments.TestingArguments)
+    fields = get_type_hints(settings.Testing)
+    fields = {name: fields[name] for name in settings.Testing.model_fields}
+    assert taken == {**fields, "baseline": str | Sequence[str] | None}
+    assert [*inspect.signature(ad.compare).parameters] == ["scores", *fields]
 
 
 def test_signatures_show_plain_types_and_settings_are_given_by_name() -> None:

@@ -34,6 +34,9 @@ def wrong() -> None:
     ad.BM25(k2=1.2)  # type: ignore[call-arg]
     ad.MemorySettings(stemmer=5)  # type: ignore[arg-type]
     ad.LexicalRetriever("pets").serach("cats")  # type: ignore[attr-defined]
+    ad.compare([], tests="t")  # type: ignore[call-arg]
+    ad.compare([], alpha="high")  # type: ignore[arg-type]
+    ad.fuse([], k=[60])  # type: ignore[arg-type]
     ad.Run.of({"1": {"a": "high"}}, tag="one")  # type: ignore[arg-type]
 
 

@@ -8,12 +8,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import wraps
+from functools import partial, wraps
 from html import escape
+from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeGuard, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeGuard, TypeVar, Union, Unpack, get_args, get_origin
 
 from adducir.core.errors import UsageError
 
@@ -124,7 +125,19 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
         by_name = {name: checked(name, value) for name, value in named.items()}
         return function(*by_place, **by_name)
 
+    shown = signature(function)
+    each = [one for parameter in shown.parameters.values() for one in _one_by_one(parameter)]
+    vars(checking)["__signature__"] = shown.replace(parameters=each)
     return checking
+
+
+def _one_by_one(parameter: Parameter) -> list[Parameter]:
+    """A parameter as completion shows it: of ``**settings: Unpack[...]``, each field."""
+    if get_origin(parameter.annotation) is not Unpack:
+        return [parameter]
+    fields = get_args(parameter.annotation)[0].__annotations__
+    by_name = partial(Parameter, kind=Parameter.KEYWORD_ONLY, default=...)
+    return [by_name(name, annotation=kind) for name, kind in fields.items()]
 
 
 def _is(value: Any, hint: Any) -> bool:

@@ -233,7 +233,6 @@ def test_a_choice_of_the_docno_is_said(write):
         (["q_id", "query"], "q_id"),
         (["topic_id", "title", "description"], "topic_id"),
         (["question_id", "question"], "question_id"),
-        (["Query ID", "Query"], "Query ID"),
         (["queryId", "text"], "queryId"),
         (["topic", "query"], "topic"),
         (["nr", "query"], "nr"),
@@ -242,8 +241,6 @@ def test_a_choice_of_the_docno_is_said(write):
 def test_a_header_is_known_by_its_shape(write, header, qid):
     more = ["a longer description"] * (len(header) - 2)
     rows = [header, *([f"{n}", f"query number {n}", *more] for n in (1, 2, 3))]
-    if " " in header[0]:
-        pytest.skip("names with blanks are asked for")
     topics = load_topics(write(plain(rows), "t.tsv"))
     assert topics.qids == ["1", "2", "3"]
     assert topics.queries[0] == "query number 1"
@@ -268,20 +265,13 @@ FT = """<DOC>
 <HEADLINE>
 FT  14 MAY 91 / Contigas plans
 </HEADLINE>
-<BYLINE>
-   By DAVID GOODHART
-</BYLINE>
-<DATELINE>
-   BONN
-</DATELINE>
+<BYLINE> By DAVID GOODHART </BYLINE>
+<DATELINE> BONN </DATELINE>
 <TEXT>
 CONTIGAS, the German gas group.
 </TEXT>
-<PUB>The Financial Times
-</PUB>
-<PAGE>
-London Page 20
-</PAGE>
+<PUB>The Financial Times </PUB>
+<PAGE> London Page 20 </PAGE>
 </DOC>
 """
 WEB = """<DOC>

@@ -227,11 +227,7 @@ def test_trained_towers_and_a_bart_are_the_same_from_workers(place) -> None:
     ("old", "new", "words"),
     [
         ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled from closed sets of 6"),
-        (
-            "cutoffs: [1, 5]",
-            "cutoffs: [1, 7]",
-            "Success@7 cannot be computed from closed sets of 6",
-        ),
+        ("cutoffs: [1, 5]", "cutoffs: [1, 7]", "Success@7 cannot be computed from closed sets"),
         ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
         ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
         ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` has no effect without"),
