@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import note
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import UsageError
@@ -30,10 +30,9 @@ class ProxyMakeSettings(RunReading, DocnoReading):
     others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
     sample: int | None = optional("Size of a random sample of items.", ge=1, shown="all")
     seed: int = option("Seed of the order and the sample.", default=0, ge=0)
-    groups: common.Names = option(
+    groups: common.Names = repeatable(
         "Only contexts of these groups or books, comma-separated or repeated.",
         "--group",
-        default=(),
         shown="all",
     )
     sentences: int | None = optional(
@@ -42,10 +41,8 @@ class ProxyMakeSettings(RunReading, DocnoReading):
     missed: int | None = optional(
         "Only contexts whose gold item is not among the first N of the run.", ge=1, shown="all"
     )
-    fields: Annotated[common.Names, needs("corpus")] = option(
-        "Fields of the candidates to show, comma-separated or repeated.",
-        default=(),
-        shown="the corpus's texts",
+    fields: Annotated[common.Names, needs("corpus")] = repeatable(
+        "Fields of the candidates to show, comma-separated or repeated.", shown="the corpus's texts"
     )
 
 
@@ -104,16 +101,13 @@ def annotations_proxy_make(settings: ProxyMakeSettings) -> None:
 
 
 class ProxyScoreSettings(Bootstrap, TableOptions):
-    choices: tuple[Path, ...] = option(
+    choices: tuple[Path, ...] = repeatable(
         "The completed task file, one per judge, or one for all judges with a column rater.",
         argument=True,
-        default=(),
     )
     key: Path = option("The key of the task.")
-    runs: tuple[Path, ...] = option(
-        "A model's run: it chooses the candidate it scores highest; repeatable.",
-        "--run",
-        default=(),
+    runs: tuple[Path, ...] = repeatable(
+        "A model's run: it chooses the candidate it scores highest; repeatable.", "--run"
     )
     by_group: bool = option("Also show groups of items.", default=False)
 
@@ -171,9 +165,8 @@ class AgreementSettings(Bootstrap, TableOptions):
         "Ratings are texts that raters marked: measure the overlap of their words.", default=False
     )
     mean_ranks: bool = option("Average tied ranks: 1, 1, 2 become 1.5, 1.5, 3.", default=False)
-    baseline: tuple[str, ...] = option(
+    baseline: tuple[str, ...] = repeatable(
         "Test the means of all other systems against this one, paired over items; repeatable.",
-        default=(),
         metavar="SYSTEM",
     )
     test: Annotated[str, TESTS, needs("baseline")] = option("The paired test.", default="t")
@@ -224,11 +217,11 @@ class DistributionsSettings(TableOptions):
         metavar="ANNOTATIONS",
         argument=True,
     )
-    labels: common.Names = option(
-        "Columns with categories, such as type,personal.", default=(), shown="none"
+    labels: common.Names = repeatable(
+        "Columns with categories, such as type,personal.", shown="none"
     )
-    texts: common.Names = option(
-        "Columns with marked texts, such as anchor,example.", default=(), shown="none"
+    texts: common.Names = repeatable(
+        "Columns with marked texts, such as anchor,example.", shown="none"
     )
     group: str | None = optional("A column such as dataset: a row for each value.")
     valid: str | None = optional(

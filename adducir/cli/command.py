@@ -104,6 +104,8 @@ def option(
 
 optional = partial(option, default=None)
 """An option that may be left out: its type takes None."""
+repeatable = partial(option, default=())
+"""An option that may be left out or repeated: its type is a tuple."""
 
 
 class Option:

@@ -42,6 +42,7 @@ def items(values: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(items)]
 """Comma-separated or repeated texts."""
 Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(items)]
 
 
 def _without_metadata(paths: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.common import AskingModel, Computing
 from adducir.cli.console import near, note
 from adducir.core.errors import UsageError
@@ -29,11 +29,8 @@ class Doc2QueryOptions(Computing, CorpusReading):
     keep: Annotated[float, needs("filter"), Field(gt=0, le=1)] = option(
         "The share of all queries to keep, by score.", default=0.3
     )
-    fields: common.Names = option(
-        "The fields to read, comma-separated or repeated.",
-        metavar="FIELDS",
-        default=(),
-        shown="those to index",
+    fields: common.Names = repeatable(
+        "The fields to read, comma-separated or repeated.", metavar="FIELDS", shown="those to index"
     )
     top_k: int = option("Draw from so many of the best tokens.", default=10, ge=1)
     seed: int = option("Another seed draws other queries.", default=0, ge=0)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import adducir
-from adducir.cli.command import Command, option, rare_fields
+from adducir.cli.command import Command, option, rare_fields, repeatable
 from adducir.cli.console import show
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, AdducirError, MachineError
 from adducir.core.packages import EXTRAS, Requirement, installing, requirements
@@ -154,11 +154,10 @@ def _minilm() -> str:
 
 
 class KindsOptions(Recipe):
-    families: tuple[str, ...] = option(
+    families: tuple[str, ...] = repeatable(
         f"Families: {', '.join(FAMILIES)}; or {SETTINGS}.",
         metavar="[FAMILY]...",
         argument=True,
-        default=(),
         shown="all of them",
     )
 

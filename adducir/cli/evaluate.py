@@ -6,10 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator
-
 from adducir.cli import common
-from adducir.cli.command import option, optional
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.console import note
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURES, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError, said
@@ -20,8 +18,6 @@ from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.people import PeoplesEvaluator
-
-Sheets = Annotated[tuple[Path, ...], BeforeValidator(common.items), without("model_qrels")]
 
 
 class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
@@ -41,9 +37,8 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
     caption: str = option(
         "The title of the page or table; in LaTeX its caption.", default="", panel=LOOK
     )
-    names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
+    names: common.Names = repeatable(
         "Systems' names in the table, as OLD=NEW, comma-separated or repeated.",
-        default=(),
         metavar="SYSTEM=NAME",
         panel=LOOK,
     )
@@ -68,10 +63,9 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
         "Name and version of the model that made the judgements (of --qrels, or of model_qrels).",
         rare=True,
     )
-    people: Sheets = option(
+    people: Annotated[common.Paths, without("model_qrels")] = repeatable(
         "The sheets of `adducir sample` with people's grades, or what its page saved, to correct "
         "the model's.",
-        default=(),
         reads=True,
         rare=True,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, repeatable
 from adducir.cli.common import Computing
 from adducir.cli.console import near, note, show
 from adducir.cli.tabled import Printed
@@ -22,10 +22,8 @@ class ExperimentOptions(Computing, Printed):
     dry_run: bool = option(
         "Check everything except missing and large data, print the plan and stop.", default=False
     )
-    changes: tuple[str, ...] = option(
-        "Override a key of the file, as in systems.BM25.k1=1.2; can be repeated.",
-        "--set",
-        default=(),
+    changes: tuple[str, ...] = repeatable(
+        "Override a key of the file, as in systems.BM25.k1=1.2; can be repeated.", "--set"
     )
     rebuild: common.Rebuild = False
     allow_code: Annotated[bool, RUN] = option(

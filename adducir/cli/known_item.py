@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.common import Computing
 from adducir.cli.console import near, note
 from adducir.cli.tabled import Tabled, digests
@@ -35,11 +35,9 @@ class RetrieveSettings(Computing):
         "The run to write; with --contexts a name ending in .json is a submission.",
         writes=Writes("file"),
     )
-    spans: tuple[Path, ...] = option(
-        "Masked spans, all of which are candidates; repeatable.", default=()
-    )
-    candidates: Annotated[tuple[Path, ...], needs("spans")] = option(
-        "With --spans: spans that are only candidates; repeatable.", default=()
+    spans: tuple[Path, ...] = repeatable("Masked spans, all of which are candidates; repeatable.")
+    candidates: Annotated[tuple[Path, ...], needs("spans")] = repeatable(
+        "With --spans: spans that are only candidates; repeatable."
     )
     contexts: common.Contexts = None
     key: Path | None = optional("Rank only the candidates of this proxy task's key.", shown="all")
@@ -155,8 +153,8 @@ class RanksSettings(Tabled):
         metavar="RANKS",
         argument=True,
     )
-    cutoffs: Annotated[tuple[int, ...], BeforeValidator(common.items)] = option(
-        "The k of R@k, comma-separated or repeated.", default=(), shown="1,3,5,10,50,100"
+    cutoffs: Annotated[tuple[int, ...], BeforeValidator(common.items)] = repeatable(
+        "The k of R@k, comma-separated or repeated.", shown="1,3,5,10,50,100"
     )
     ties: Literal["pessimistic", "expected"] = option(
         "Count candidates tied with the gold item as better, or take the exact mean over all "
@@ -211,9 +209,7 @@ class RougeSettings(Tabled):
         argument=True,
     )
     spans: tuple[Path, ...] = option("The spans with their gold texts; can be repeated.")
-    candidates: tuple[Path, ...] = option(
-        "Spans that are candidates only; can be repeated.", default=()
-    )
+    candidates: tuple[Path, ...] = repeatable("Spans that are candidates only; can be repeated.")
     depth: int = option("Add the best and the mean of this many candidates.", default=1, ge=1)
     stem: bool = option("Compare Porter stems.", default=False)
     without_gold: bool = option("Remove the gold candidate from the runs.", default=False)

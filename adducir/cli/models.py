@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option, optional
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.common import Computing
 from adducir.cli.console import is_terminal, near, note, show
 from adducir.core.errors import InputError, UsageError
@@ -102,9 +102,8 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
     topics: Annotated[str | None, needs("sparse")] = optional(
         "With --sparse: the queries of topics, instead of a corpus."
     )
-    fields: Annotated[common.Names, needs("corpus")] = option(
+    fields: Annotated[common.Names, needs("corpus")] = repeatable(
         "With --corpus: the fields to encode, comma-separated or repeated.",
-        default=(),
         shown="the corpus's texts",
     )
     precision: common.PrecisionOption = "float32"
@@ -224,10 +223,9 @@ class DeepCTExpandOptions(Computing, CorpusReading):
         "Write each word with its count, for the memory engine, instead of repeating it.",
         default=False,
     )
-    keep: Annotated[common.Names, needs("pairs")] = option(
+    keep: Annotated[common.Names, needs("pairs")] = repeatable(
         "With --pairs: fields whose own words count too, comma-separated or repeated.",
         metavar="FIELDS",
-        default=(),
         rare=True,
     )
     precision: Precision = option(

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator
-
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.common import WRITE_ANYWAY, AskingModel
 from adducir.cli.console import near, note
 from adducir.cli.texts import TextSources
@@ -83,16 +81,15 @@ class NuggetsScoreOptions(RunReading):
     nuggets: Path | None = optional(
         "The nuggets: topics of theirs that nobody's texts were assigned to count 0.", "-n"
     )
-    runs: tuple[Path, ...] = option(
-        "The runs whose documents were looked at; can be repeated.", "-r", default=()
+    runs: tuple[Path, ...] = repeatable(
+        "The runs whose documents were looked at; can be repeated.", "-r"
     )
     depth: Annotated[int, needs("runs")] = option(
         "How many top documents of a run count together.", default=10, ge=1
     )
-    people: Annotated[tuple[Path, ...], BeforeValidator(common.items), without("runs")] = option(
+    people: Annotated[common.Paths, without("runs")] = repeatable(
         "The sheets of `adducir nuggets sample` with people's grades, or what its page saved, to "
         "correct the model's assignments.",
-        default=(),
         reads=True,
         rare=True,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from adducir.cli import common
-from adducir.cli.command import option, optional
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.console import columns, near, note, show
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, UsageError
 from adducir.core.texts import counted, listed
@@ -103,8 +103,8 @@ def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
 class FuseOptions(FusionSettings, RunReading):
     runs: common.Runs
     output: common.RunOutput
-    weights: common.Numbers = option(
-        "One per run, comma-separated or repeated.", default=(), shown="1 for each"
+    weights: common.Numbers = repeatable(
+        "One per run, comma-separated or repeated.", shown="1 for each"
     )
     tag: common.Tag = None
 

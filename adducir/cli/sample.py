@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import columns, near, note, show
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
@@ -49,10 +49,9 @@ class SampleOptions(TextSources, QueryReading, RunReading):
     measure: Annotated[str, needs("widths")] = option(
         "The measure of `widths`.", default="P@10", rare=True
     )
-    between: Annotated[common.Names, needs("documents"), without("extend")] = option(
+    between: Annotated[common.Names, needs("documents"), without("extend")] = repeatable(
         "The systems whose differences matter most: documents that tell them apart are drawn up "
         "to five times as often. Intervals between other systems become wider.",
-        default=(),
         metavar="SYSTEM",
         shown="all alike",
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import note, show, shown_rate
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 class SearchOptions(SearchSettings, TopicReading, QrelsReading):
     conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
     place: str | None = optional("The index, before a query.", metavar="[INDEX]", argument=True)
-    words: tuple[str, ...] = option(
-        "A query: its ten best documents are shown.",
-        metavar="[QUERY]...",
-        argument=True,
-        default=(),
+    words: tuple[str, ...] = repeatable(
+        "A query: its ten best documents are shown.", metavar="[QUERY]...", argument=True
     )
     index: Path | None = optional("The index.")
     query: str | None = optional("The query.")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import note, show
 from adducir.cli.new import STARTER
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError, UsageError
@@ -81,11 +81,10 @@ class SubmitOptions(Recipe):
     team: str = option("The team's name.")
     goal: str = option("The research goal in one sentence.")
     repository: str = option("The address of the code.")
-    fields: tuple[str, ...] = option(
+    fields: tuple[str, ...] = repeatable(
         "Add or change a field of the metadata, as in method.indexing.stemmer=porter; can be "
         "repeated.",
         "--set",
-        default=(),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import is_terminal, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
@@ -116,18 +116,16 @@ class TableOptions(Printed):
 class Tabled(Testing, TableOptions):
     """What is tested, and the layout of its table."""
 
-    baseline: tuple[str, ...] = option(
+    baseline: tuple[str, ...] = repeatable(
         "The system that all others are tested against, by name or file; can be repeated.",
         metavar="SYSTEM",
-        default=(),
         reads=True,
         panel=TESTING,
     )
-    show: Annotated[tuple[Detail, ...], BeforeValidator(common.items), NOT_IN_CSV] = option(
+    show: Annotated[tuple[Detail, ...], BeforeValidator(common.items), NOT_IN_CSV] = repeatable(
         "What to show below each mean, comma-separated or repeated. For the difference from the "
         "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
         "lost), p and p_corrected; for the equivalence test: equivalence_p.",
-        default=(),
         metavar="DETAIL",
         panel=LOOK,
     )

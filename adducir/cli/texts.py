@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from adducir.cli import common
-from adducir.cli.command import option, optional
+from adducir.cli.command import optional, repeatable
 from adducir.core.errors import UsageError
 from adducir.core.files import scratch_folder
 from adducir.core.recipe import needs
@@ -29,9 +29,8 @@ class TextSources(DocnoReading):
     passages: int | None = optional(
         "Split documents into passages DOCNO#1, ... of at most this many words.", ge=1
     )
-    fields: common.Names = option(
+    fields: common.Names = repeatable(
         "The documents' fields to read, comma-separated or repeated.",
-        default=(),
         shown="those indexed, or the corpus's texts",
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option, optional
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.console import columns, note, show
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, number_in
@@ -43,11 +43,10 @@ class TuneOptions(QrelsReading, QueryReading):
         shown="topics if there are several, else 5",
     )
     measure: str | None = optional("The measure whose mean to maximise.", "-m", shown="nDCG@10")
-    changes: tuple[str, ...] = option(
+    changes: tuple[str, ...] = repeatable(
         "Change anything else, with the keys of an experiment file: system.rm3.fb_docs=5, "
         "system.tune.folds.seed=7, topics.field=title, negative_grades=trec_eval; can be repeated.",
         "--set",
-        default=(),
     )
     depth: common.Depth = 1000
     threads: common.Threads = None

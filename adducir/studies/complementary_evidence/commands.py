@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, repeatable
 from adducir.cli.common import Computing
 from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
@@ -39,9 +39,8 @@ class HotpotQA(Building, DocnoReading):
         "questions that lack one.",
         default="always",
     )
-    paragraphs: Annotated[tuple[str, ...], without("own")] = option(
+    paragraphs: Annotated[tuple[str, ...], without("own")] = repeatable(
         "More paragraphs to search: a corpus with titles and texts; repeatable.",
-        default=(),
         metavar="CORPUS",
         shown="the questions' own",
         reads=True,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
@@ -176,19 +176,17 @@ class GeneratedTexts(Tabled, DocnoReading):
         "-r",
         metavar="FILE",
     )
-    measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
+    measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = repeatable(
         "answers, grounding, knowledge, kilt, ranks, without-gold; comma-separated or repeated.",
         "-m",
-        default=(),
         metavar="GROUP",
         shown="the first four, with data",
     )
     corpus: str | None = optional(
         "The corpus with the texts of passages.", metavar="CORPUS", reads=True
     )
-    train: tuple[Path, ...] = option(
+    train: tuple[Path, ...] = repeatable(
         "Training targets, in the same forms as references, for Novel-F1's common words.",
-        default=(),
         metavar="FILE",
         shown="the references",
     )

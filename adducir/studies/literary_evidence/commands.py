@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import Writes, option, optional, repeatable
 from adducir.cli.console import columns, note, show
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
@@ -63,9 +63,8 @@ def quotations(settings: Quotations) -> None:
 
 class StatisticsSettings(TableOptions):
     files: tuple[Path, ...] = option("RELiC's JSON files.", metavar="RELIC", argument=True)
-    spans: tuple[Path, ...] = option(
+    spans: tuple[Path, ...] = repeatable(
         "The same windows as `quotations` writes them, with the works they are from; repeatable.",
-        default=(),
         metavar="FILE",
     )
     books: bool = option("A row for each book, not for each file.", default=False)
