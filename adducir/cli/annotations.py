@@ -125,6 +125,7 @@ def annotations_proxy_score(settings: ProxyScoreSettings) -> None:
         raise UsageError("choices to score are missing.", hint="Name files of choices, or --run.")
 
     from adducir.annotations import multiple_choice
+    from adducir.corpora.frames import as_dict
     from adducir.runs.read import read_run
 
     key = multiple_choice.read_key(settings.key)
@@ -136,9 +137,7 @@ def annotations_proxy_score(settings: ProxyScoreSettings) -> None:
     models: dict[str, Choices] = {}
     notes = []
     for path, name in common.system_names(settings.runs).items():
-        scores: dict[str, dict[str, float]] = {}
-        for qid, docno, score in read_run(path).frame.iter_rows():
-            scores.setdefault(qid, {})[docno] = score
+        scores = as_dict(read_run(path).frame)
         models[name], partial = multiple_choice.choices_of_scores(name, scores, key)
         if partial:
             notes.append(
@@ -147,7 +146,7 @@ def annotations_proxy_score(settings: ProxyScoreSettings) -> None:
     if judges.keys() & models.keys():
         raise UsageError("a judge and a run have the same name.", hint="Rename one of the files.")
     files = digests([settings.key, *settings.choices, *settings.runs])
-    layout, by_group = settings.layout(notes=notes, files=files), settings.by_group
+    layout, by_group = settings.layout({"files": files}, notes=notes), settings.by_group
     settings.print(
         multiple_choice.proxy_table(key, judges, models, settings, layout, by_group=by_group)
     )
@@ -203,7 +202,7 @@ def annotations_agreement(settings: AgreementSettings) -> None:
         agreement_table(
             ratings,
             settings,
-            settings.layout(files=digests([settings.ratings])),
+            settings.layout({"files": digests([settings.ratings])}),
             level="nominal" if settings.unigrams else settings.level,
             unigrams=settings.unigrams,
             testing=Testing(**options) if settings.baseline else None,
@@ -248,5 +247,5 @@ def annotations_distributions(settings: DistributionsSettings) -> None:
         settings.labels, settings.texts, settings.group, settings.valid
     )
     frame = labels.read_annotations(settings.file, columns)
-    layout = settings.layout(files=digests([settings.file]))
+    layout = settings.layout({"files": digests([settings.file])})
     settings.print(labels.annotation_table(frame, columns, layout))

@@ -83,9 +83,9 @@ def compare(settings: CompareOptions) -> None:
     comparison = compared(pooled, settings.testing())
     files = [path for path in settings.scores if not path.is_dir()]
     unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
-    layout = settings.layout(notes=notes, scores=digests(files))
-    table = build_table(comparison, replace(layout, evaluated=False, unit=unit))
-    settings.print(table)
+    origin = {"scores": digests(files)}
+    layout = settings.layout(origin, notes=notes, evaluated=False, unit=unit)
+    settings.print(build_table(comparison, layout))
 
 
 def measure_names(texts: Sequence[str]) -> list[str]:
@@ -243,16 +243,14 @@ def reproduce(settings: ReproduceOptions) -> None:
             f"All {count:,} topics have the same values in both: {', '.join(same)}. "
             "Equivalence is not tested when so few topics differ."
         )
-    layout = settings.layout(notes=notes, runs=digests(paths.values()))
     figures = [
         Figure("", name, column, value if isfinite(value or 0) else None, topics, rates=False)
         for name, column, value, topics in rows
     ]
     names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
     columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
-    layout = replace(layout, sections=names)
-    table = build_table(comparison, layout, figures=figures, columns=columns)
-    settings.print(table)
+    layout = settings.layout({"runs": digests(paths.values())}, notes=notes, sections=names)
+    settings.print(build_table(comparison, layout, figures=figures, columns=columns))
 
 
 def _scores(

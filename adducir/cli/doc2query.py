@@ -57,7 +57,6 @@ def doc2query(settings: Doc2QueryOptions) -> None:
         adducir doc2query -m castorini/doc2query-t5-base-msmarco -c cacm.jsonl -o expanded.jsonl.gz
         adducir doc2query -m models/t5 -c cacm.jsonl --filter cross-encoder:models/ce -o best.jsonl
     """
-    from adducir.cli.common import stem
     from adducir.expansion.doc2query import Generation, QueryCorpus, generate_queries, score_queries
     from adducir.models.sources import model_source
     from adducir.rerankers.recipe import open_reranker
@@ -65,7 +64,7 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     output = settings.output
     if settings.queries is None and is_standard_output(output):
         raise UsageError("standard output requires --set queries=FOLDER.")
-    target = settings.queries or output.with_name(f"{stem(output)}.queries")
+    target = settings.queries or output.with_name(f"{common.stem(output)}.queries")
     own = settings.model_dump(include={*Generation.model_fields} - {"read"})
     generation = Generation(read=settings.fields, **own)
     running, rebuild = settings.running(), settings.rebuild

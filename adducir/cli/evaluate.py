@@ -1,7 +1,6 @@
 """``adducir evaluate``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -125,10 +124,9 @@ def evaluate(settings: EvaluateOptions) -> None:
     evaluator = people or Evaluator(judged, measures, negative_grades=negative)
     if by_model is not None:
         check_judged(judged, by_model, str(judge))
-    topics = settings.read_topics(settings.topics) if settings.topics else None
+    queries = settings.read_topics(settings.topics).to_dict() if settings.topics else {}
     parsed = evaluator.measures
     model = Evaluator(by_model, parsed, negative_grades=negative) if by_model else None
-    queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
     facts = RunFacts(
         judged,
         parsed,
@@ -160,9 +158,8 @@ def evaluate(settings: EvaluateOptions) -> None:
         note(warning)
     if settings.form == "csv" and (message := facts.misspelt()):  # which lacks notes
         note(f"Warning: {message}")
-    comparison = compare(
-        scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
-    )
+    pooled = scores.pooled() if settings.pool_seeds else scores
+    comparison = compare(pooled, settings.testing(**named))
     names = _shown(settings.names, comparison.systems)
     by_whom: list[str] = []
     if people is not None:
@@ -172,22 +169,18 @@ def evaluate(settings: EvaluateOptions) -> None:
     if judge:
         by_whom += notes.circular_note(judge, settings.qrels, systems)
     by_whom += notes.answer_notes(settings.qrels, systems)
+    provenance = {"qrels": judged.source} | ({"judge": judge} if judge else {})
+    provenance |= people.facts if people is not None else {}
+    runs = {
+        name: {"path": str(path), "sha256": file_digest(path)}
+        for path, name in systems.items()
+        if name in scores.systems
+    }
     layout = settings.layout(
+        {**provenance, "runs": runs},
+        title=notes.titled(settings.caption, judge if is_alone else None),
         material=ReportData({"": facts.hits}),
         notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
-        qrels=judged.source,
-        **({"judge": judge} if judge else {}),
-        **(people.facts if people is not None else {}),
-        runs={
-            name: {"path": str(path), "sha256": file_digest(path)}
-            for path, name in systems.items()
-            if name in scores.systems
-        },
-    )
-    title = notes.titled(settings.caption, judge if is_alone else None)
-    layout = replace(
-        layout,
-        title=title,
         system_names=names,
         evaluated=not settings.people,
         powered=facts.powered(comparison),
@@ -215,17 +208,17 @@ def _systems(
     runs: Sequence[Path], settings: EvaluateOptions
 ) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems; a baseline file that is not among the runs is put first."""
-    from adducir.cli.common import find_system, system_names
-
-    named = system_names(runs)
+    named = common.system_names(runs)
     references = [*settings.baselines, *sorted(settings.named - {*settings.baselines})]
     others = [
         Path(name)
         for name in references
-        if find_system(name, named) is None and Path(name).exists() and not Path(name).is_dir()
+        if common.find_system(name, named) is None
+        and Path(name).exists()
+        and not Path(name).is_dir()
     ]
-    named = system_names([*others, *runs]) if others else named
-    systems = {name: find_system(name, named) or name for name in references}
+    named = common.system_names([*others, *runs]) if others else named
+    systems = {name: common.find_system(name, named) or name for name in references}
     for name in () if settings.pool_seeds else references:  # pooling names other systems
         if systems[name] not in named.values():
             near = nearest(name, named.values()) or "."

@@ -197,7 +197,7 @@ def known_item_ranks(settings: RanksSettings) -> None:
         ties=settings.ties,
         random=settings.random,
         testing=settings.testing(),
-        layout=settings.layout(ranks=digests(settings.files)),
+        layout=settings.layout({"ranks": digests(settings.files)}),
     )
     settings.print(table)
 
@@ -244,5 +244,5 @@ def known_item_rouge(settings: RougeSettings) -> None:
         for path, name in common.system_names(settings.runs).items()
     ]
     files = [*settings.runs, *settings.spans, *settings.candidates]
-    layout = settings.layout(files=digests(files))
+    layout = settings.layout({"files": digests(files)})
     settings.print(build_table(compare(scores, settings.testing()), layout))

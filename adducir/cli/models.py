@@ -244,7 +244,6 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs -o pairs.jsonl.gz
     """
-    from adducir.cli.common import stem
     from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
     from adducir.deepct.recipe import TermWeighterSettings
     from adducir.models.sources import trained_folder
@@ -253,7 +252,7 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
     if settings.weights is None and is_standard_output(output):
         raise UsageError("standard output requires --weights.")
     folder = trained_folder(settings.model)
-    target = settings.weights or output.with_name(f"{stem(output)}.weights")
+    target = settings.weights or output.with_name(f"{common.stem(output)}.weights")
     documents = settings.opened(settings.corpus)
     model = TermWeighterSettings.load(folder)
     manifest = predict_corpus_weights(

@@ -280,9 +280,8 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
         said = f"; {counted(failed, 'assignment')} failed and left out" if failed else ""
         said += "; not corrected by people (adducir nuggets sample)"
     with writing_text(settings.output) as file:
-        writer = CsvWriter(file)
-        writer.row(("system", "qid", "measure", "value", "higher_is_better"))
-        writer.rows((*row, "true") for row in rows)
+        head = "system", "qid", "measure", "value", "higher_is_better"
+        CsvWriter(file).rows([head, *((*row, "true") for row in rows)])
     if left_out:
         said += f"; {counted(len(left_out), 'topic')} without a readable vital nugget left out"
     note(

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,6 @@ from adducir.tables.style import Detail, Fit, Style
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.tables.report_data import ReportData
     from adducir.tables.table import Layout, ResultTable
 
 MEASURING = "Measures"
@@ -99,18 +98,11 @@ class TableOptions(Printed):
         details = getattr(self, "show", ())
         return Style(self.decimals, details=details, fit=self.fit, footer=self.footer)
 
-    def layout(
-        self, *, material: "ReportData | None" = None, notes: Iterable[str] = (), **provenance: Any
-    ) -> "Layout":
-        from adducir.tables.report_data import ReportData
+    def layout(self, provenance: Mapping[str, Any], **details: Any) -> "Layout":
         from adducir.tables.table import Layout
 
-        return Layout(
-            style=self.style,
-            provenance={"adducir": __version__, **provenance},
-            material=material or ReportData(),
-            notes=[*notes],
-        )
+        origin = {"adducir": __version__, **provenance}
+        return Layout(style=self.style, provenance=origin, **details)
 
 
 class Tabled(Testing, TableOptions):

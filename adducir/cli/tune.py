@@ -182,7 +182,6 @@ def _topic_sets(
             f"{len(topics)} --topics need as many --qrels, or one for all, not {len(qrels)}."
         )
 
-    from adducir.cli.common import stem
     from adducir.experiments.tuning.design import JudgedTopics
 
     read = partial(settings.read_qrels, subtopics=subtopics)
@@ -195,7 +194,7 @@ def _topic_sets(
     else:
         parts = [read(source) for source in qrels]
     # A name for each: the shortest distinct end of its source.
-    stems = [Path(stem(Path(source))).stem for source in topics]
+    stems = [Path(common.stem(Path(source))).stem for source in topics]
     names = [
         "-".join([*Path(source).parts[:-1], name]).replace("/", "")
         if stems.count(name) > 1

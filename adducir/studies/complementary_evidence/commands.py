@@ -237,7 +237,7 @@ def sets(settings: Sets) -> None:
         {"": [gold_sets.scores(name, some) for name, some in chosen.items()]},
         {"": gold_sets.bound(chosen.values())} if settings.upper_bound else {},
         settings.testing(),
-        settings.layout(files=digests([*settings.files, *settings.questions])),
+        settings.layout({"files": digests([*settings.files, *settings.questions])}),
     )
     settings.print(table)
 

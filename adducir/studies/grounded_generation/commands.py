@@ -238,7 +238,7 @@ def generated(settings: GeneratedTexts) -> None:
     files = digests([*settings.files, *settings.references, *settings.train])
     are_many = any(len(scores_of_system.qids) > 1 for scores_of_system in scores)
     comparison = compare(scores, settings.testing() if are_many else None)
-    layout = settings.layout(notes=notes, files=files)
+    layout = settings.layout({"files": files}, notes=notes)
     settings.print(build_table(comparison, layout))
 
 

@@ -84,7 +84,7 @@ def statistics(settings: StatisticsSettings) -> None:
     files = {name: read_relic(path) for path, name in common.system_names(settings.files).items()}
     spans = read_spans(*settings.spans) if settings.spans else ()
     works = {span.id: str(span.extra["work"]) for span in spans if "work" in span.extra}
-    layout = settings.layout(files=digests([*settings.files, *settings.spans]))
+    layout = settings.layout({"files": digests([*settings.files, *settings.spans])})
     settings.print(collection_table(files, layout, works, by_book=settings.books))
 
 
