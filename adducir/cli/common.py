@@ -6,13 +6,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+from click.exceptions import Exit
 from pydantic import AfterValidator, BeforeValidator
 
 from adducir.cli.command import Writes, option, optional
+from adducir.cli.console import note
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.processes import MOST_THREADS
-from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
@@ -198,16 +199,16 @@ class Asking(Recipe):
         talks: "Sequence[Talk]",
         output: Path,
         bounds: "Sequence[Sequence[Request]]" = (),
-    ) -> "tuple[list[Any], Asked] | None":
-        """What talks with a model come to; None after saying what they would take."""
+    ) -> "tuple[list[Any], Asked]":
+        """What talks with a model come to; a dry run ends after saying what they would take."""
         from adducir.judges.answers import converse, plan
 
         with closing(self.answering().opened(model, output)) as cache:
-            if not self.dry_run:
-                return converse(model, talks, cache)
-            needed = plan(model, talks, cache, bounds)
-            progress().note(f"At most {needed}" if bounds else needed)
-        return None
+            if self.dry_run:
+                needed = plan(model, talks, cache, bounds)
+                note(f"At most {needed}" if bounds else needed)
+                raise Exit(0)
+            return converse(model, talks, cache)
 
 
 class AskingModel(Asking):

@@ -114,8 +114,6 @@ def query2doc(settings: Query2docOptions) -> None:
     expansion = Expansion(open_llm(settings.llm), prompt, is_dense=settings.dense, **form)
     topics = settings.read_topics(settings.topics)
     asked = settings.asked(expansion.model, [expansion.talk(topics)], settings.output)
-    if asked is None:
-        return
     expanded = expansion.expanded(topics, *asked)
     with publishing(metadata_for(settings.output)) as hidden:
         hidden.write_text(metadata_text({"query2doc": expanded.facts}), encoding="utf-8")

@@ -100,9 +100,7 @@ def judge(settings: JudgeOptions) -> None:
     if settings.dry_run:
         long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
         note(f"{counted(sum(long), 'text')} cut")
-    if (asked := settings.asked(model, [talk], settings.output)) is None:
-        return
-    (frame,), record = asked
+    (frame,), record = settings.asked(model, [talk], settings.output)
     judged = ModelJudgements(frame, model, prompt, record)
     statuses = counts = told(judged.statuses)
     if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):

@@ -133,9 +133,7 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
     statuses = Counter[str]()
     talks = [writer.talk(qid, topics[qid], some, statuses) for qid, some in texts.items()]
     bounds = [writer.bound(topics[qid], some) for qid, some in texts.items()]
-    if (asked := settings.asked(model, talks, settings.output, bounds)) is None:
-        return
-    banks, record = asked
+    banks, record = settings.asked(model, talks, settings.output, bounds)
     said = _readable(statuses, settings.failures, record)
     write_banks(banks, settings.output)
     total = sum(len(bank.nuggets) for bank in banks)
@@ -167,9 +165,7 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
         raise UsageError("none of the texts belongs to a topic with nuggets.")
     statuses = Counter[str]()
     talks = [assigning(item, model, prompt, statuses) for item in items]
-    if (asked := settings.asked(model, talks, settings.output)) is None:
-        return
-    assigned, record = asked
+    assigned, record = settings.asked(model, talks, settings.output)
     said = _readable(statuses, settings.failures, record)
     write_assigned(assigned, settings.output)
     note(f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: {said}")
