@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional, repeatable
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.console import note
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import UsageError
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ProxyMakeSettings(RunReading, DocnoReading):
     conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     run: Path = option("The run with the distractors, such as BM25's.")
-    output: Path = option("The judges' file, .csv.", writes=Writes("file", (".csv",)))
-    key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
+    output: Path = option("The judges' file, .csv.", writes=common.CSV)
+    key: Path = option("The file of answers, .csv.", writes=common.CSV)
     spans: Path | None = optional("The contexts: masked spans with their gold items.")
     corpus: Annotated[str | None, needs("spans")] = optional(
         "With --spans the candidates: file, folder or ir_datasets id.", "-c", reads=True
@@ -62,12 +62,12 @@ def annotations_proxy_make(settings: ProxyMakeSettings) -> None:
 
     from adducir.annotations import multiple_choice
     from adducir.corpora.documents import text_of
+    from adducir.corpora.frames import as_dict
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import CONTEXTS, SpanTask
 
-    ranking: dict[str, list[str]] = {}
-    for qid, docno in settings.read_run(settings.run).frame.select("qid", "docno").iter_rows():
-        ranking.setdefault(qid, []).append(docno)
+    scores = as_dict(settings.read_run(settings.run).frame)
+    ranking = {qid: [*scores_of_topic] for qid, scores_of_topic in scores.items()}
     tasks, source = list[SpanTask](), ""
     if settings.contexts is not None:
         kind, path = settings.contexts

@@ -322,11 +322,10 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
     lines = (" ".join(line.split()) for line in examples.strip().splitlines())
     epilog = "\n\n".join(["Examples:", *lines])
-    now = {former: option.name for option in options for former in option.former}
+    now = {key: option.name.replace("_", "-") for option in options for key in option.former}
 
     def renamed(flag: str) -> str:
-        key = flag.replace("-", "_")
-        return now[key].replace("_", "-") if key in now else flag
+        return now.get(flag.replace("-", "_"), flag)
 
     command = Command(name, renamed, params=params, help=shown.strip(), epilog=epilog)
     command.recipe, command.function = recipe, function

@@ -33,6 +33,8 @@ FOLDER = Writes("folder")
 LLM = "The language model's file, or the folder or GGUF file with its weights."
 WRITE_ANYWAY = ", or write what there is with --failures"
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
+JSONL = Writes("file", (".jsonl",))
+CSV = Writes("file", (".csv",))
 
 
 def items(values: Any) -> Any:

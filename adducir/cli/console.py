@@ -120,13 +120,13 @@ class _Work:
         done, rate = self.before + self.done, self.done / seconds if seconds > 0 else 0.0
         share = f" ({100 * done // self.total}%)" if self.total else ""
         amount = f"{done:,} of {self.total:,} {self.unit}" if self.total else self._counted(done)
-        parts = [f"{self.what}: {amount}{share}", f"{shown_rate(rate)} a second"]
+        parts = [f"{self.what}: {amount}{share}", f"{shown_rate(self.done, seconds)} a second"]
         if self.total and rate:
             parts.append(f"{duration(max(0, self.total - done) / rate)} left")
         return ", ".join(parts)
 
     def last_line(self, seconds: float) -> str:
-        rate = f" ({shown_rate(self.done / seconds)} a second)" if seconds >= 1 else ""
+        rate = f" ({shown_rate(self.done, seconds)} a second)" if seconds >= 1 else ""
         before = f" after {self.before:,} before" if self.before else ""
         return f"{self.what}: {self._counted(self.done)}{before} in {duration(seconds)}{rate}"
 
@@ -137,7 +137,8 @@ class _Work:
         return f"{number:,} {singular if number == 1 else self.unit}"
 
 
-def shown_rate(rate: float) -> str:
+def shown_rate(done: float, seconds: float) -> str:
+    rate = done / seconds if seconds > 0 else 0.0
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:,.1f}" if rate >= 0.05 else "less than 0.1"
 
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -54,37 +54,32 @@ def title_of(document: Document) -> str:
     return visible(" ".join(title.split()))
 
 
-class Highlighter:
-    """Cuts texts to the part that matches a query, and marks matching words."""
+def matching_words(query: str, index: "Index", texts: Iterable[str]) -> set[str]:
+    """The words of the query and of texts whose terms are the query's."""
+    words = sorted({word for text in [query, *texts] for word in re.findall(r"\w+", text)})
+    lexical = bool(index.default_model)  # dense indexes lack an analyzer
+    terms = index.analysis.terms(words) if lexical else [[word.lower()] for word in words]
+    by_word = dict(zip(words, terms, strict=True))
+    query_terms = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
+    return {word for word, word_terms in by_word.items() if query_terms & {*word_terms}}
 
-    def __init__(self, query: str, index: "Index", texts: Sequence[str] = ()) -> None:
-        words = sorted({word for text in [query, *texts] for word in re.findall(r"\w+", text)})
-        lexical = bool(index.default_model)  # dense indexes lack an analyzer
-        terms = index.analysis.terms(words) if lexical else [[word.lower()] for word in words]
-        by_word = dict(zip(words, terms, strict=True))
-        query_terms = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
-        self._matching = {
-            word for word, word_terms in by_word.items() if query_terms & {*word_terms}
-        }
 
-    def excerpt(self, text: str) -> Text:
-        pieces = visible(" ".join(text.split())).split(" ")
-        matches = [self._matching & {*re.findall(r"\w+", piece)} for piece in pieces]
-        starts = range(max(1, len(pieces) - WORDS + 1))
-        start = max(starts, key=lambda at: (len(set().union(*matches[at : at + WORDS])), -at))
-        shown = Text("… " if start else "")
-        for n, piece in enumerate(pieces[start : start + WORDS], start):
-            shown.append(piece, style="bold yellow" if matches[n] else "")
-            shown.append(" ")
-        shown.append("…" if start + WORDS < len(pieces) else "")
-        return shown
+def excerpt(text: str, matching: set[str]) -> Text:
+    """The part of a text with the most matching words, which are marked."""
+    pieces = visible(" ".join(text.split())).split(" ")
+    matches = [matching & {*re.findall(r"\w+", piece)} for piece in pieces]
+    starts = range(max(1, len(pieces) - WORDS + 1))
+    start = max(starts, key=lambda at: (len(set().union(*matches[at : at + WORDS])), -at))
+    shown = Text("… " if start else "")
+    for n, piece in enumerate(pieces[start : start + WORDS], start):
+        shown.append(piece, style="bold yellow" if matches[n] else "")
+        shown.append(" ")
+    shown.append("…" if start + WORDS < len(pieces) else "")
+    return shown
 
 
 def print_hits(
-    index: "Index",
-    query: str,
-    search: "Callable[[str], Hits]",
-    grades: Mapping[str, int] | None = None,
+    index: "Index", search: "Callable[[str], Hits]", query: str, grades: Mapping[str, int] | None
 ) -> None:
     hits = search(query)
     shown = hits.docnos if hits.passages is None else hits.passages
@@ -100,7 +95,7 @@ def print_hits(
         or text_of(document, names)
         for docno, document in documents.items()
     }
-    marker = Highlighter(query, index, [*texts.values()])
+    matching = matching_words(query, index, texts.values())
     for rank, (docno, passage, score) in enumerate(ranked, 1):
         head = Text.assemble((f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"))
         if grades is not None:
@@ -110,7 +105,7 @@ def print_hits(
             head.append(f"  {title}", style="bold")
         out.print(head, soft_wrap=True)  # which never breaks a docno
         if passage in texts:
-            out.print(Padding(marker.excerpt(texts[passage]), (0, 0, 0, 5)))
+            out.print(Padding(excerpt(texts[passage], matching), (0, 0, 0, 5)))
 
 
 def graded(grades: Mapping[str, int], docno: str) -> Text:

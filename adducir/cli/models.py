@@ -297,7 +297,6 @@ def deepct_show(settings: DeepCTShowOptions) -> None:
         done, key = word.end, word.text.lower()
         greatest[key] = max(weight, greatest.get(key, weight))
     show(shown + text[done:])
-    for key, weight in sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[
-        : settings.top
-    ]:
+    heaviest = sorted(greatest.items(), key=lambda item: (-item[1], item[0]))
+    for key, weight in heaviest[: settings.top]:
         show(f"{weight:7.3f}  {key}")

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional, repeatable
+from adducir.cli.command import option, optional, repeatable
 from adducir.cli.common import WRITE_ANYWAY, AskingModel
 from adducir.cli.console import near, note
+from adducir.cli.sample import SHEET
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from adducir.judges.answers import Asked
     from adducir.judges.nuggets import Assigned, Bank, Nugget
 
-LINES = Writes("file", (".jsonl",))
 OWN_PROMPTS = optional(
     "A folder with create.yaml, importance.yaml and assign.yaml, instead of the bundled ones.",
     rare=True,
@@ -30,7 +30,7 @@ OWN_PROMPTS = optional(
 
 class NuggetsCreateOptions(AskingModel, TextSources, QueryReading, RunReading):
     runs: common.Runs
-    output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=LINES)
+    output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=common.JSONL)
     topics: common.Topics
     depth: int = option("How many top documents of each run are looked at.", default=10, ge=1)
     window: int = option("Documents that are looked at together.", default=5, ge=1)
@@ -46,7 +46,7 @@ class NuggetsAssignOptions(AskingModel, TextSources, RunReading):
         argument=True,
     )
     nuggets: Path = option("The nuggets: nuggetizer's or AutoJudge's.", "-n")
-    output: Path = option("The assignments, in nuggetizer's JSON lines.", writes=LINES)
+    output: Path = option("The assignments, in nuggetizer's JSON lines.", writes=common.JSONL)
     depth: Annotated[int, needs("index", "corpus")] = option(
         "How many top documents of each run are looked at.", default=10, ge=1
     )
@@ -59,25 +59,20 @@ class NuggetsResponsesOptions(Recipe):
         metavar="FILE",
         argument=True,
     )
-    output: Path = option("The reports.", writes=LINES)
+    output: Path = option("The reports.", writes=common.JSONL)
     team: str = option("The team, for responses that do not say it.", default="unknown")
 
 
 class NuggetsSampleOptions(Recipe):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
-    output: Path = option(
-        "The sheet for people.",
-        writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
-    )
+    output: Path = option("The sheet for people.", writes=SHEET)
     size: int = option("How many nuggets of answers people judge.", "-n", ge=1)
     seed: int = option("Draws them.", default=0, ge=0)
 
 
 class NuggetsScoreOptions(RunReading):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
-    output: Path = option(
-        "Values per topic, for `adducir compare`.", writes=Writes("file", (".csv",))
-    )
+    output: Path = option("Values per topic, for `adducir compare`.", writes=common.CSV)
     nuggets: Path | None = optional(
         "The nuggets: topics of theirs that nobody's texts were assigned to count 0.", "-n"
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, optional
+from adducir.cli.command import option, optional
 from adducir.cli.common import Asking, Computing
 from adducir.cli.console import near, note, shown_rate
 from adducir.cli.texts import TextSources
@@ -91,18 +91,18 @@ def rerank(settings: RerankOptions) -> None:
         write_run(reranked.run, output, metadata, topics=topics.qids)
         if settings.costs is not None:
             write_lines(reranked.costs, settings.costs)
-        rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
+        rate = shown_rate(reranked.pairs, reranked.work_seconds)
         note(
             f"{near(output)}: {counted(len(reranked.run.qids), 'topic')}, "
             f"{counted(reranked.pairs, 'pair')}, "
-            f"{reranked.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
+            f"{reranked.work_seconds:.1f} s ({rate} pairs/s); score: {reranker.scale}"
         )
 
 
 class RequestsOptions(TextSources, QueryReading, RunReading):
     run: Path = option("The run with the candidates.", argument=True)
     topics: common.Topics
-    output: Path = option("The requests.", writes=Writes("file", (".jsonl",)))
+    output: Path = option("The requests.", writes=common.JSONL)
     depth: int = option("Documents per topic.", default=100, ge=1)
 
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from adducir.judges.sheets import Design
     from adducir.runs.run import Run
 
+SHEET = Writes("file", (".csv",), lambda path, _: [path, design_for(path)])
+
 
 class SampleOptions(TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Annotated[Path | None, without("widths")] = optional(
-        "The sheet for people.",
-        writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
+        "The sheet for people.", writes=SHEET
     )
     documents: int | None = optional("How many documents people judge.", "-n", ge=1)
     whole_topics: int | None = optional(

@@ -139,10 +139,10 @@ def search(settings: SearchOptions) -> None:
         running=Running(threads=settings.threads),
     )
     write_run(found.run, settings.output, topics=topics.qids)
-    rate = len(topics) / found.seconds if found.seconds else 0.0
     note(
         f"{settings.output}: {counted(len(topics), 'topic')}, "
-        f"{counted(len(found.run), 'hit')}, {found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
+        f"{counted(len(found.run), 'hit')}, {found.seconds:.1f} s "
+        f"({shown_rate(len(topics), found.seconds)} topics/s)"
     )
     for line in found.remarks():
         note(line)
@@ -160,8 +160,7 @@ def answer(
     from adducir.cli.hits import print_hits
 
     if query:
-        text, grades = judged(query)
-        print_hits(index, text, search, grades)
+        print_hits(index, search, *judged(query))
         return
     if not sys.stdin.isatty():
         hint = "Give a query after the index, or --topics and --output."
@@ -169,8 +168,7 @@ def answer(
     progress().rest()
     with suppress(EOFError):
         while typed := input("query: ").strip():
-            text, grades = judged(typed)
-            print_hits(index, text, search, grades)
+            print_hits(index, search, *judged(typed))
 
 
 def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":

@@ -69,8 +69,8 @@ def _show_hits(settings: ShowOptions, topic: str) -> None:
         if not frame.height:
             raise InputError(f"the run lacks the topic {topic!r}.", path=path)
         rankings.append(list(zip(frame["docno"], frame["score"], strict=True)))
-    judged = settings.read_qrels(settings.qrels).frame.filter(qid=topic) if settings.qrels else None
-    grades = dict(zip(judged["docno"], judged["grade"], strict=True)) if judged is not None else {}
+    qrels = settings.read_qrels(settings.qrels).to_dict() if settings.qrels else {}
+    grades = qrels.get(topic, {})
     shown = [ranking[: settings.depth] for ranking in rankings]
     index = open_index(settings.index) if settings.index else None
     docnos = [docno for ranking in shown for docno, _ in ranking]
@@ -79,15 +79,14 @@ def _show_hits(settings: ShowOptions, topic: str) -> None:
 
     heading = f"topic {topic}"
     if settings.topics:
-        queries = settings.read_topics(settings.topics)
-        heading += f": {dict(zip(queries.qids, queries.queries, strict=True)).get(topic, '')}"
+        heading += f": {settings.read_topics(settings.topics).to_dict().get(topic, '')}"
     table = Table(title=visible(heading), title_justify="left", box=None, pad_edge=False)
     table.add_column("", justify="right", style="bold cyan")
     longest = max(cell_len(visible(docno)) for docno in docnos)
     for n, name in enumerate(common.system_names(settings.runs).values()):
         table.add_column(visible(name), ratio=1, overflow="fold", min_width=longest)
         table.add_column("score", justify="right", style="dim", no_wrap=True)
-        if judged is not None:
+        if settings.qrels:
             table.add_column("grade", justify="right", no_wrap=True)
         if len(rankings) == 2:
             table.add_column(f"in {'AB'[1 - n]}", justify="right", style="dim", min_width=4)
@@ -101,7 +100,7 @@ def _show_hits(settings: ShowOptions, topic: str) -> None:
                 text = title_of(document) or " ".join(text_of(document, [*document.fields]).split())
                 named.append(f" {visible(text)[:120]}", style="dim")
             cells += [named, "" if score is None else f"{score:.4f}"]
-            if judged is not None:
+            if settings.qrels:
                 cells.append(graded(grades, docno) if docno else "")
             if len(rankings) == 2:
                 cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
