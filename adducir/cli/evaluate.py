@@ -85,7 +85,7 @@ def evaluate(settings: EvaluateOptions) -> None:
         adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --comparisons all-pairs \
 -o table.tex
     """
-    systems, named = _systems(settings.runs, settings)
+    systems, named = _systems(settings)
 
     from adducir.core.files import file_digest
     from adducir.evaluation.evaluator import Evaluator
@@ -204,11 +204,9 @@ def _shown(renamings: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
     return {name: shown for name, shown in names.items() if shown != name}
 
 
-def _systems(
-    runs: Sequence[Path], settings: EvaluateOptions
-) -> tuple[Mapping[Path, str], dict[str, Any]]:
+def _systems(settings: EvaluateOptions) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems; a baseline file that is not among the runs is put first."""
-    named = common.system_names(runs)
+    named = common.system_names(settings.runs)
     references = [*settings.baselines, *sorted(settings.named - {*settings.baselines})]
     others = [
         Path(name)
@@ -217,7 +215,7 @@ def _systems(
         and Path(name).exists()
         and not Path(name).is_dir()
     ]
-    named = common.system_names([*others, *runs]) if others else named
+    named = common.system_names([*others, *settings.runs]) if others else named
     systems = {name: common.find_system(name, named) or name for name in references}
     for name in () if settings.pool_seeds else references:  # pooling names other systems
         if systems[name] not in named.values():

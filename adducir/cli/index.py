@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin
 
 from pydantic import create_model, model_validator
 
@@ -57,9 +57,7 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
     )
     rebuild: common.Rebuild = False
     allow_code: common.AllowCode = False
-    device: Literal["auto", "cpu", "cuda", "mps"] = option(
-        "Where the encoder runs.", default="auto", rare=True
-    )
+    device: common.Device = option("Where the encoder runs.", default="auto", rare=True)
 
     @cached_property
     def settings(self) -> IndexSettings:

@@ -1,6 +1,6 @@
 """``adducir known-item``: rank the candidates of masked contexts, and evaluate the ranks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -83,7 +83,7 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
             )
         if settings.key is not None:
             raise UsageError("a submission ranks all candidates: leave out --key.")
-    tasks = partial(_tasks, settings.spans, settings.candidates, contexts, settings.key)
+    tasks = partial(_tasks, settings)
     with using_threads(settings.threads), ExitStack() as stack:
         if (lexical := _lexical(settings.model)) is not None:
             if settings.key is not None:
@@ -127,24 +127,19 @@ def _lexical(model: str) -> "LexicalPart | None":
         raise UsageError(f"{model!r} does not state BM25's parameters.", hint=hint) from None
 
 
-def _tasks(
-    spans: Sequence[Path],
-    candidates: Sequence[Path],
-    contexts: tuple[str, Path] | None,
-    key: Path | None,
-) -> "Iterator[SpanTask]":
+def _tasks(settings: RetrieveSettings) -> "Iterator[SpanTask]":
     """The tasks, reread; also in other processes."""
     from adducir.annotations.multiple_choice import read_key, tasks_of_key
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import CONTEXTS, task_among
 
-    if contexts is not None:
-        kind, path = contexts
+    if settings.contexts is not None:
+        kind, path = settings.contexts
         tasks = CONTEXTS.make(kind).hidden_tasks(path)
     else:
-        some = [*read_spans(*spans)]
-        tasks = iter([task_among(some, chain(some, read_spans(*candidates)))])
-    yield from tasks if key is None else tasks_of_key([*tasks], read_key(key))
+        some = [*read_spans(*settings.spans)]
+        tasks = iter([task_among(some, chain(some, read_spans(*settings.candidates)))])
+    yield from tasks_of_key([*tasks], read_key(settings.key)) if settings.key else tasks
 
 
 class RanksSettings(Tabled):
@@ -183,14 +178,10 @@ def known_item_ranks(settings: RanksSettings) -> None:
     ranks_of_runs: dict[str, GoldRanks] = {}
     for path in settings.files:
         common.add_figures(ranks_of_runs, read_ranks(path, common.stem(path)), path)
-    pooled = (
-        by_system(ranks_of_runs)
-        if settings.pool_seeds
-        else {name: [name] for name in ranks_of_runs}
-    )
-    systems: Systems = {
-        name: {run: ranks_of_runs[run] for run in runs} for name, runs in pooled.items()
-    }
+    systems: Systems = {name: {name: ranks} for name, ranks in ranks_of_runs.items()}
+    if settings.pool_seeds:
+        pooled = by_system(ranks_of_runs).items()
+        systems = {name: {run: ranks_of_runs[run] for run in runs} for name, runs in pooled}
     table = rank_table(
         by_key(systems, settings.by) if settings.by else {"": systems},
         cutoffs=settings.cutoffs or CUTOFFS,
