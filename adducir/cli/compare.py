@@ -143,10 +143,9 @@ def chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
 
     _check(scores, names)
     place = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    frame = scores.frame.filter(pl.col("measure").is_in(place)).with_columns(
-        place=pl.col("measure").replace_strict(place, return_dtype=pl.Int64)
-    )
-    frame = frame.sort("place", maintain_order=True).drop("place")
+    frame = scores.frame.filter(pl.col("measure").is_in(place))
+    order = pl.col("measure").replace_strict(place, return_dtype=pl.Int64)
+    frame = frame.sort(order, maintain_order=True)
     return replace(scores, frame=frame, measures={name: scores.measures[name] for name in names})
 
 

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional, repeatable
-from adducir.cli.common import AskingModel, Computing
 from adducir.cli.console import near, note
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
@@ -16,7 +15,7 @@ from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.models.machine import Precision
 
 
-class Doc2QueryOptions(Computing, CorpusReading):
+class Doc2QueryOptions(common.Computing, CorpusReading):
     model: str = option(
         "A sequence-to-sequence model: a folder, or a name on the Hugging Face Hub.", "-m"
     )
@@ -84,7 +83,7 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     note(f"{near(output)}: {count:,} documents, {total:,} queries{kept}, {words:,} words added")
 
 
-class Query2docOptions(AskingModel, QueryReading):
+class Query2docOptions(common.AskingModel, QueryReading):
     topics: common.Topics
     output: Path = option("The expanded topics.", writes=Writes("file", (".tsv",)))
     dense: bool = option(

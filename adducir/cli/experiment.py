@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import option, repeatable
-from adducir.cli.common import Computing
 from adducir.cli.console import near, note, show
 from adducir.cli.tabled import Printed
 from adducir.core.errors import InputError, UsageError
@@ -16,8 +15,8 @@ from adducir.core.texts import counted
 RUN = without("dry_run")
 
 
-class ExperimentOptions(Computing, Printed):
-    conditions = dict.fromkeys([*Computing.model_fields, "format"], RUN)
+class ExperimentOptions(common.Computing, Printed):
+    conditions = dict.fromkeys([*common.Computing.model_fields, "format"], RUN)
     file: Path = option("The experiment file.", argument=True)
     dry_run: bool = option(
         "Check everything except missing and large data, print the plan and stop.", default=False

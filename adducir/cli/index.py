@@ -9,7 +9,6 @@ from pydantic import create_model, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
-from adducir.cli.common import Computing
 from adducir.cli.console import near, note
 from adducir.core.errors import UsageError
 from adducir.core.meanings import meaning
@@ -43,7 +42,7 @@ def _options() -> dict[str, Any]:
 _OF_KINDS: Any = create_model("OfKinds", **_options())
 
 
-class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  # made from the kinds
+class IndexOptions(_OF_KINDS, common.Computing, CorpusReading):  # type: ignore[misc]  # made from the kinds
     source: str | None = optional(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         argument=True,
@@ -66,7 +65,7 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
 
     @model_validator(mode="after")
     def _has_effect(self) -> "IndexOptions":
-        stated = dict.fromkeys(self.model_fields_set & {*Computing.model_fields}, True)
+        stated = dict.fromkeys(self.model_fields_set & {*common.Computing.model_fields}, True)
         self.settings.refuse_idle(**stated)
         return self
 

@@ -7,7 +7,6 @@ from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional
-from adducir.cli.common import LLM, WRITE_ANYWAY, AskingModel
 from adducir.cli.console import near, note
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
@@ -22,7 +21,7 @@ def _written(path: Path, recipe: "JudgeOptions") -> list[Path]:
     return [path] if recipe.by_hand else [path, judgements_for(path)]
 
 
-class JudgeOptions(AskingModel, TextSources, QueryReading, RunReading):
+class JudgeOptions(common.AskingModel, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them. Or the page, .html.",
@@ -32,7 +31,7 @@ class JudgeOptions(AskingModel, TextSources, QueryReading, RunReading):
         "Write a page on which people judge a sheet of `adducir sample`, given as RUN.",
         default=False,
     )
-    llm: Annotated[str | None, without("by_hand")] = optional(LLM)  # type: ignore[assignment]
+    llm: Annotated[str | None, without("by_hand")] = optional(common.LLM)  # type: ignore[assignment]
     topics: Annotated[str | None, without("by_hand")] = optional(
         "An ir_datasets id, or a file with the topics.", reads=True
     )
@@ -106,7 +105,7 @@ def judge(settings: JudgeOptions) -> None:
     if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
         counts += f", such as {shortened(unparsed[0])!r}"
     what, most = "pairs have no grade", settings.failures
-    refuse_unreadable(judged.ungraded, most, what, counts, record.path, WRITE_ANYWAY)
+    refuse_unreadable(judged.ungraded, most, what, counts, record.path, common.WRITE_ANYWAY)
     more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
     judged.write(settings.output, more)
     note(

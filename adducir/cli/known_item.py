@@ -11,7 +11,6 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option, optional, repeatable
-from adducir.cli.common import Computing
 from adducir.cli.console import near, note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
@@ -27,7 +26,7 @@ DEFAULT_BM25 = 0.5, 0.9
 """k1 and b that RELiC's authors chose for contexts as queries."""
 
 
-class RetrieveSettings(Computing):
+class RetrieveSettings(common.Computing):
     model: str = option(
         "An encoder, as for `adducir encode`, or `bm25:K1,B` (by default .5 and .9).", "-m"
     )

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option, optional, repeatable
-from adducir.cli.common import Computing
 from adducir.cli.console import is_terminal, near, note, show
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
@@ -75,7 +74,7 @@ def train(settings: TrainOptions) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
+class EncodeOptions(common.Computing, CorpusReading, QueryReading, EncodingSettings):
     conditions: ClassVar[Mapping[str, Needs]] = {
         **dict.fromkeys(("docno_field", "format", "passages"), needs("corpus")),
         **dict.fromkeys(EncodingSettings.model_fields.keys() - {"attention"}, without("sparse")),
@@ -206,7 +205,7 @@ def deepct_evaluate(settings: DeepCTEvaluateOptions) -> None:
     show("\n".join(lines))
 
 
-class DeepCTExpandOptions(Computing, CorpusReading):
+class DeepCTExpandOptions(common.Computing, CorpusReading):
     model: Model
     corpus: common.Corpus
     output: common.JsonLines

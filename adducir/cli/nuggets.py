@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import option, optional, repeatable
-from adducir.cli.common import WRITE_ANYWAY, AskingModel
 from adducir.cli.console import near, note
 from adducir.cli.sample import SHEET
 from adducir.cli.texts import TextSources
@@ -28,7 +27,7 @@ OWN_PROMPTS = optional(
 )
 
 
-class NuggetsCreateOptions(AskingModel, TextSources, QueryReading, RunReading):
+class NuggetsCreateOptions(common.AskingModel, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=common.JSONL)
     topics: common.Topics
@@ -38,7 +37,7 @@ class NuggetsCreateOptions(AskingModel, TextSources, QueryReading, RunReading):
     prompts: Path | None = OWN_PROMPTS
 
 
-class NuggetsAssignOptions(AskingModel, TextSources, RunReading):
+class NuggetsAssignOptions(common.AskingModel, TextSources, RunReading):
     texts_of: tuple[Path, ...] = option(
         "Generated responses (AutoJudge's reports, or JSON lines with qid and answer); or runs, "
         "with --index or --corpus.",
@@ -316,5 +315,7 @@ def _readable(statuses: "Counter[str]", most: float, record: "Asked") -> str:
     from adducir.judges.exchange import refuse_unreadable, told, unreadable_share
 
     share, counts = unreadable_share(statuses), told(statuses)
-    refuse_unreadable(share, most, "answers are not readable", counts, record.path, WRITE_ANYWAY)
+    refuse_unreadable(
+        share, most, "answers are not readable", counts, record.path, common.WRITE_ANYWAY
+    )
     return f"{counts}; {record.cached:,} cached"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from adducir.cli import common
 from adducir.cli.command import option, optional
-from adducir.cli.common import Asking, Computing
 from adducir.cli.console import near, note, shown_rate
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError, worded
@@ -16,7 +15,13 @@ from adducir.runs.reading import RunReading
 
 
 class RerankOptions(
-    Asking, Computing, CorpusReading, TextSources, RunReading, QueryReading, RerankSettings
+    common.Asking,
+    common.Computing,
+    CorpusReading,
+    TextSources,
+    RunReading,
+    QueryReading,
+    RerankSettings,
 ):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics

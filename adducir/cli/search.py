@@ -175,13 +175,10 @@ def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str,
     """Finds what to search for a query, which may name a topic, and the topic's grades."""
     if not settings.qrels:
         return lambda query: (query, None)
-    from adducir.corpora.topics import Topics
-
-    frame = settings.read_qrels(settings.qrels).frame
-    topics = Topics([], [], "--topics")
+    frame, titles = settings.read_qrels(settings.qrels).frame, dict[str, str]()
     if settings.topics is not None:
         topics = settings.read_topics(settings.topics, settings.query_field)
-    titles = dict(zip(topics.qids, topics.texts, strict=True))
+        titles = dict(zip(topics.qids, topics.texts, strict=True))
     numbers = {" ".join(text.casefold().split()): qid for qid, text in titles.items()}
 
     def judged(query: str) -> tuple[str, Mapping[str, int] | None]:

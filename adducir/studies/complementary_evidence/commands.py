@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option, repeatable
-from adducir.cli.common import Computing
 from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import ArtifactError, UsageError
@@ -140,7 +139,7 @@ def mnli12(settings: MNLI12) -> None:
         note(f"wrote {path}: {len(questions):,} questions")
 
 
-class Select(Computing):
+class Select(common.Computing):
     model: Path = option(
         "A trained model, its recipe (rerankers/X.yaml), or a selector without a model.",
         "-m",
