@@ -148,10 +148,7 @@ TAKEN: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
     ),
     "fuse": (SCORED, lambda run: adducir.fuse([run, {"1": {"b": 1.0}}]).to_dict()),
     "evaluate run": (SCORED, lambda run: adducir.evaluate(run, RELEVANT, "RR").mean("RR")),
-    "evaluate runs": (
-        SCORED,
-        lambda run: adducir.evaluate(iter([run]), RELEVANT, "RR")[0].mean("RR"),
-    ),
+    "all runs": (SCORED, lambda run: adducir.evaluate(iter([run]), RELEVANT, "RR")[0].mean("RR")),
     "evaluate qrels": (GRADED, lambda qrels: adducir.evaluate(RELEVANT, qrels, "RR").mean("RR")),
     "write_run": (
         SCORED,

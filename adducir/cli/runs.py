@@ -13,6 +13,7 @@ from adducir.cli import common
 from adducir.cli.command import option, optional, repeatable
 from adducir.cli.console import columns, near, note, show
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, UsageError
+from adducir.core.recipe import needs
 from adducir.core.texts import counted, listed
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.kinds import FoldName, FusionSettings
@@ -25,6 +26,7 @@ _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 
 
 class FilterOptions(RunReading, QrelsReading):
+    conditions = dict.fromkeys(("qrels_columns", "duplicates"), needs("drop_judged", "keep_topics"))
     run: Path = option("The run.", argument=True)
     output: common.RunOutput
     fold: FoldName | None = optional(
@@ -139,7 +141,7 @@ def fuse(settings: FuseOptions) -> None:
 class CheckOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    topics: str | None = optional("Topics: a file or an ir_datasets id.")
+    topics: str | None = optional("Topics: a file or an ir_datasets id.", reads=True)
     index: Path | None = optional("The index, to find unknown documents.")
     measures: list[str] = option("Measures to compute from the runs later.", default=[])
     format: Literal["terminal", "csv", "json"] = option(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SearchOptions(SearchSettings, TopicReading, QrelsReading):
-    conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
+    conditions = {"qid_field": needs("topics"), "word_weights": needs("output")}  # noqa: RUF012
     place: str | None = optional("The index, before a query.", metavar="[INDEX]", argument=True)
     words: tuple[str, ...] = repeatable(
         "A query: its ten best documents are shown.", metavar="[QUERY]...", argument=True

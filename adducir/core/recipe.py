@@ -136,7 +136,7 @@ class Recipe(BaseModel):
         defer_build=True,  # most loaded kinds are not used
     )
     conditions: ClassVar[Mapping[str, Needs]] = {}
-    """When fields of a base class have an effect, by key."""
+    """When fields of a base class have an effect, by key, besides what the base says of others."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -155,7 +155,8 @@ class Recipe(BaseModel):
             wrong += errors_of(error, value, cls)
         for key in sorted(recipe.model_fields_set & cls.model_fields.keys()) if not wrong else ():
             field = cls.model_fields[key]
-            for mark in [*field.metadata, cls.conditions.get(key)]:
+            by_base = (vars(base).get("conditions", {}).get(key) for base in cls.__mro__)
+            for mark in [*field.metadata, next(filter(None, by_base), None)]:
                 is_given = isinstance(mark, Needs) and getattr(recipe, key) is not None
                 if is_given and not mark.holds(recipe):
                     wrong.append(((field.alias or key,), no_effect(mark.condition, *mark.keys)))

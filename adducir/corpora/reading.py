@@ -1,6 +1,6 @@
 """The recipes of reading corpora, topics and qrels, which commands and experiments share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from adducir.core.errors import AdducirError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Needs, Recipe
 from adducir.corpora.documents import FORMATS, Corpus
 from adducir.corpora.sources import open_corpus
 
@@ -28,6 +28,11 @@ def split_names(value: Any) -> Any:
 
 
 ColumnNames = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+
+
+def _of(key: str) -> Needs:
+    """Has an effect if sources are stated; a recipe without the key has them elsewhere."""
+    return Needs("without {}", lambda recipe: bool(getattr(recipe, key, True)), (key,))
 
 
 class TableReading(Recipe):
@@ -80,6 +85,9 @@ QUERY_FIELD = AliasChoices("query_field", "topic_field")
 class QueryReading(TopicReading):
     """How topics are read by commands that do not explain the choice of the query."""
 
+    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
+        ("qid_field", "query_field", "word_weights"), _of("topics")
+    )
     query_field: str | None = Field(None, validation_alias=QUERY_FIELD, json_schema_extra=RARE)
     """The topics' field or fields with the query, such as title+description."""
 
@@ -103,6 +111,9 @@ class QueryReading(TopicReading):
 class QrelsReading(TableReading):
     """How judgements are read; see :func:`adducir.corpora.qrels.load_qrels`."""
 
+    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
+        ("qrels_columns", "duplicates"), _of("qrels")
+    )
     qrels_columns: ColumnNames = Field((), json_schema_extra=RARE)
     """The columns of the qrels, such as qid,docno,grade; - for one not used."""
     duplicates: Literal["refuse", "first", "max"] = Field("refuse", json_schema_extra=RARE)

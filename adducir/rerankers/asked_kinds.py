@@ -47,7 +47,7 @@ class PointwiseRecipe(AskedRecipe, Question):
 
     scores: ClassVar[str] = "log-odds of the answer yes, or the expected grade"
 
-    conditions: ClassVar = AskedRecipe.conditions | dict.fromkeys(
+    conditions: ClassVar = dict.fromkeys(
         ("template", "instruction", "yes", "no"), without("prompt")
     )
 

@@ -6,6 +6,7 @@ Packages add tests and corrections through entry points ``adducir.tests`` and
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -152,7 +153,7 @@ class Testing(Kind):
     """What is tested, and how: the arguments of ``compare``, the keys of ``comparison:``."""
 
     panel: ClassVar[str] = "Testing differences"
-    conditions: ClassVar = {
+    conditions: ClassVar[Mapping[str, Needs]] = {
         **dict.fromkeys(("test", "confidence", "interval"), needs("baseline", **_TESTED)),
         **dict.fromkeys(("correction", "family"), needs("baseline", "equivalence", **_TESTED)),
         "alpha": needs("baseline", "equivalence", **_TESTED, best="set"),

@@ -81,6 +81,9 @@ def test_errors_are_one_paragraph_and_a_code(failing, capsys, error, code, words
         (["new", "a", "--mu", "3"], "--mu"),
         (["--nonsense"], "--nonsense"),
         (["encode", "-m", "x", "-o", "y", "-c", "z", "--workers", "two"], "--workers"),
+        (["check", "x", "--set", "query_field=y"], "no effect without --topics"),
+        (["filter", "x", "-o", "y", "--set", "duplicates=max"], "without --drop-judged or --keep"),
+        (["search", "x", "y", "--set", "qid_field=z"], "no effect without --topics"),
     ],
 )
 def test_a_wrong_command_line_exits_2(capsys, arguments, words):
