@@ -58,17 +58,14 @@ def write(corpus: Corpus, folder: Path, settings: MemorySettings, threads: int) 
     with translated(folder):
         with DocumentWriter(folder) as store:
             texts = stored(corpus, settings.fields, store)
-            if weights is not None:
-                docnos = {docno for docno, *_ in texts}
-            else:
+            if weights is None:
                 with progress().doing("indexing", corpus.size_hint(), "documents"):
                     arrived.take_texts(texts, analysis, threads)
-        if weights is None:
-            return {"documents": len(arrived), **arrived.write(folder)}
-        arrived.take_weights(weights, docnos, analysis)
-        without = len(docnos) - len(arrived)
-        counts = arrived.write(folder, as_impacts=analysis.kind.is_pretokenized)
-        return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
+            else:
+                arrived.take_weights(weights, {docno for docno, *_ in texts}, analysis)
+        as_impacts = weights is not None and analysis.kind.is_pretokenized
+        counts, without = arrived.write(folder, as_impacts=as_impacts), len(store) - len(arrived)
+        return counts | {"documents": len(store), "empty": counts["empty"] + without}
 
 
 def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, dict[str, float]]]:
@@ -149,7 +146,7 @@ class Arrived:
                 progress().advance(1)
         self._names = list(numbers)
 
-    def write(self, folder: Path, *, as_impacts: bool = False) -> dict[str, int]:
+    def write(self, folder: Path, *, as_impacts: bool) -> dict[str, int]:
         """Give terms and documents their final numbers, write all files, and return the counts.
 
         ``as_impacts``: in the layout of token weights. ``indexed`` is Lucene's count: documents
