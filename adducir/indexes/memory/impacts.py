@@ -50,12 +50,6 @@ _LEAST = 4  # postings per window
 _FEW_TERMS = 1 << 16
 _SLACK = 1 + 1e-12  # so that the largest weight divided by a step rounds to at most 255
 
-IMPACT_FILES = {
-    **{name: FILES[name] for name in ("offsets", "greatest_tfs", "lengths", "occurrences")},
-    **{name: f"impacts.{name}.npy" for name in ("columns", "bytes", "places", "edges", "docs")},
-    **{name: f"impacts.{name}.npy" for name in ("values", "counts")},
-}
-"""The files of an index's arrays."""
 TYPES: dict[str, type[np.number]] = {
     "offsets": np.int64,
     "greatest_tfs": np.float32,
@@ -69,6 +63,11 @@ TYPES: dict[str, type[np.number]] = {
     "values": np.float32,
     "counts": np.uint32,
 }
+IMPACT_FILES = {
+    **{name: f"impacts.{name}.npy" for name in TYPES},
+    **{name: FILES[name] for name in ("offsets", "greatest_tfs", "lengths", "occurrences")},
+}
+"""The files of an index's arrays."""
 
 
 class Shape(NamedTuple):

@@ -195,18 +195,11 @@ class MemoryIndex(Index):
     def _terms(self) -> "Terms":
         from adducir.indexes.feedback import Terms
 
-        segment, indexed = self._segment, self.manifest.count("indexed")
-        counts = segment.frequencies
-
-        def lookup(counted: Array) -> Callable[[list[str]], list[int]]:
-            def look_up(terms: list[str]) -> list[int]:
-                return [int(counted[n]) if n >= 0 else 0 for n in segment.numbers(terms).tolist()]
-
-            return look_up
-
-        is_plain = self.analysis.kind.has_plain_feedback
-        statistics = lookup(counts), lookup(segment.occurrences)
-        return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, *statistics)
+        segment, indexed = self._segment, int(self.manifest.count("indexed"))
+        frequencies, is_plain = segment.frequencies, self.analysis.kind.has_plain_feedback
+        names = segment.terms, segment.ranks, frequencies
+        counted = (partial(segment.counts_of, each) for each in (frequencies, segment.occurrences))
+        return Terms(*names, indexed, is_plain, *counted)
 
     def _postings_of(self, term: str) -> tuple[Array, Array]:
         segment = self._segment

@@ -56,7 +56,8 @@ class Postings(NamedTuple):
     @classmethod
     def of(cls, segment: Saved) -> "Postings":
         arrays = [segment.arrays[name] for name in cls._fields[1:]]
-        return cls(len(segment), *arrays)._replace(norms=frozen(_padded(segment.arrays["norms"])))
+        norms = frozen(np.pad(segment.arrays["norms"], (0, WINDOW)))
+        return cls(len(segment), *arrays)._replace(norms=norms)
 
 
 class Formula(NamedTuple):
@@ -80,8 +81,8 @@ class Formula(NamedTuple):
         average = np.float32(segment.tokens / max(1, len(segment)))
         if accurate:
             slope = k1 * b / max(np.float32(1e-10), average)
-            parts = slope * segment.lengths.astype(np.float32)
-            return cls(BM25_EXACT, _NO_FACTORS, frozen(_padded(parts)), slope, k1 * (one - b))
+            parts = np.pad(slope * segment.lengths.astype(np.float32), (0, WINDOW))
+            return cls(BM25_EXACT, _NO_FACTORS, frozen(parts), slope, k1 * (one - b))
         by_byte = LENGTHS.astype(np.float32)
         with np.errstate(all="ignore"):  # k1 may be 0 or close to it
             saturation = one / (k1 * ((one - b) + b * by_byte / average))
@@ -141,18 +142,11 @@ class Queries(NamedTuple):
         return self._replace(weights=self.weights * idf, masses=np.ones(len(terms)))
 
 
-def _padded(array: Array) -> Array:
-    padded: Array = np.zeros(len(array) + WINDOW, dtype=array.dtype)
-    padded[: len(array)] = array
-    return padded
-
-
 def frozen(array: Array) -> Array:
-    # Code is compiled per argument type, and read-only arrays are a different type from writable
-    # ones, so all are created with the same settings.
-    plain: Array = np.asarray(array).view(np.ndarray)
-    plain.flags.writeable = False
-    return plain
+    # Code is compiled per argument type, and read-only arrays, as all of an index are, have a
+    # different type from writable ones.
+    array.flags.writeable = False
+    return array
 
 
 _NO_PARTS = frozen(np.zeros(1, dtype=np.float32))

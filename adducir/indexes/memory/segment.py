@@ -217,6 +217,10 @@ class Saved(Counted):
         numbers: Array = np.where(is_held, nearest["number"].to_numpy(), -1)
         return numbers.astype(np.int64)
 
+    def counts_of(self, counts: Array, terms: list[str]) -> list[int]:
+        """Of each term, one of the V ``counts``; 0 for unknown terms."""
+        return [int(counts[n]) if n >= 0 else 0 for n in self.numbers(terms).tolist()]
+
     @cached_property
     def docnos(self) -> pl.Series:
         return self._table(DOCNOS, {"docno": pl.String}, len(self))["docno"]
