@@ -82,11 +82,11 @@ GROUPS = {
         "agreement distributions proxy-make proxy-score",
     ),
 }
+"""Command groups by first word; :data:`STUDY_POINTS` has more."""
 COMMANDS = [
     *" ".join(_PANELS.values()).split(),
     *(f"{group} {name}" for group, entry in GROUPS.items() for name in entry.commands.split()),
 ]
-"""Command groups by first word; :data:`STUDY_POINTS` has more."""
 STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of its package's docstring is the group's help."""

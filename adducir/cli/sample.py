@@ -154,11 +154,8 @@ def _widths(settings: SampleOptions, runs: "Mapping[str, Run]") -> list[str]:
     else:
         evaluator = Evaluator(model, [measure])
         rows = planned_topic_widths([evaluator.values(run)[:, 0] for run in runs.values()])
-    head = (
-        "documents" if settings.whole_topics is None else "topics",
-        "a useless model",
-        "a perfect model",
-    )
+    unit = "documents" if settings.whole_topics is None else "topics"
+    head = unit, "a useless model", "a perfect model"
     return [
         f"{measure}: width of the widest 95% interval of "
         f"{'a difference' if len(runs) > 1 else 'the mean'}, by how many people judge",
