@@ -104,3 +104,19 @@ def _exceeding(_: Any, array: Any, start: Any, threshold: Any) -> Any:
 
 
 exceeding: Any = intrinsic(_exceeding)
+
+
+def _of_word(instruction: Callable[[Any, Any], Any]) -> Any:
+    def counted(_: Any, word: Any) -> Any:
+        def generate(_: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return instruction(builder, values[0])
+
+        return types.uint64(types.uint64), generate
+
+    return intrinsic(counted)
+
+
+ones = _of_word(lambda builder, word: builder.ctpop(word))
+"""How many bits of a word are set."""
+lowest = _of_word(lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1)))
+"""The place of the lowest bit of a word, which is not 0."""

@@ -13,17 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import inner
+from adducir.indexes.compiled import inner, lowest, ones
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW
 
 U, F32, F64 = np.uint64, np.float32, np.float64
 ONE, ZERO = np.float32(1), np.float32(0)
 _INSIDE = np.uint64(WINDOW - 1)
-
-_DE_BRUIJN = 0x03F79D71B4CB0A89
-_BIT = np.zeros(64, dtype=np.uint8)
-for _place in range(64):
-    _BIT[((_DE_BRUIJN << _place) & (2**64 - 1)) >> 58] = _place
 
 
 class Term(NamedTuple):
@@ -149,14 +144,6 @@ def look_up(
 
 
 @inner
-def ones(word: Any) -> Any:
-    word -= (word >> U(1)) & U(0x5555555555555555)
-    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
-    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
-    return (word * U(0x0101010101010101)) >> U(56)
-
-
-@inner
 def look_up_common(
     term: Term,
     first: Any,
@@ -211,12 +198,6 @@ def still_above(threshold: float, sums: Array, found: Array, count: Any) -> Any:
 
 
 @inner
-def place_of(bit: Any) -> Any:
-    """Of a word's only bit."""
-    return U(_BIT[(bit * U(_DE_BRUIJN)) >> U(58)])
-
-
-@inner
 def take_marks(marks: Array, found: Array) -> Any:
     """Turn marks into found documents, ascending; returns how many."""
     count = U(0)
@@ -224,8 +205,7 @@ def take_marks(marks: Array, found: Array) -> Any:
         bits = marks[word]
         marks[word] = U(0)
         while bits != U(0):
-            lowest = bits & (~bits + U(1))
-            found[count] = (word << U(6)) + place_of(lowest)
+            found[count] = (word << U(6)) + lowest(bits)
             count += U(1)
-            bits ^= lowest
+            bits &= bits - U(1)
     return count

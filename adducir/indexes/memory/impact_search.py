@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import exceeding, fetch, inner, kernel
-from adducir.indexes.memory.adding import place_of, position
+from adducir.indexes.compiled import exceeding, fetch, inner, kernel, lowest
+from adducir.indexes.memory.adding import position
 from adducir.indexes.memory.exhaustive import keep_best, lower_bound, order
 from adducir.indexes.memory.impacts import BLOCK, WINDOW, Impacts, Plan
 from adducir.indexes.memory.scoring import Queries
@@ -116,11 +116,10 @@ def _collect(
         for chunk in range(part, min(part + U(_PART), width), U(64)):
             bits = exceeding(sums, chunk, threshold)
             while bits != U(0):
-                lowest = bits & (~bits + U(1))
-                place = chunk + place_of(lowest)
+                place = chunk + lowest(bits)
                 docs[count], found[count] = base + place, sums[place]
                 count += U(place < width)
-                bits ^= lowest
+                bits &= bits - U(1)
     return count
 
 
@@ -163,7 +162,7 @@ def _place(places: Array, first: Any, last: Any, place: Any) -> Any:
     if start + U(64) > end:
         return position(places, start, last, place)
     bits = exceeding(places, start, below)
-    return last if bits == U(0) else min(start + place_of(bits & (~bits + U(1))), last)
+    return last if bits == U(0) else min(start + lowest(bits), last)
 
 
 @inner
