@@ -85,11 +85,10 @@ def judge(settings: JudgeOptions) -> None:
     from adducir.judges.prompting import Prompt, open_prompt, refuse_empty_queries
     from adducir.judges.sampling import pooled
 
-    if settings.llm is None or settings.topics is None:
-        return  # refused by the recipe
-    model, prompt = open_llm(settings.llm), open_prompt(settings.prompt, Prompt)
+    # The recipe has refused to go without a model and topics.
+    model, prompt = open_llm(settings.llm or ""), open_prompt(settings.prompt, Prompt)
     runs = [settings.read_run(path) for path in settings.runs]
-    topics = settings.read_about(settings.topics)
+    topics = settings.read_about(settings.topics or "")
     pairs = pooled(runs, settings.depth, topics)
     refuse_empty_queries(
         {qid: topics[qid]["query"] for qid in pairs["qid"].unique(maintain_order=True)}
