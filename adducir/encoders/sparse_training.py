@@ -8,6 +8,7 @@ batch, times a weight that rises quadratically in the first steps. With ``docume
 are bags of their words, which no network reads (SPLADE-doc; Formal et al., 2021b).
 """
 
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -94,7 +95,13 @@ adducir search --index index --topics weights/topics --output run.trec.gz
 
 In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
 
-    kept = ("head", "modules", "prompts")
+    @property
+    def kept(self) -> Collection[str]:  # type: ignore[override]
+        seen = look(self.base)
+        if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
+            needed = "a language model with its head, such as distilbert-base-uncased"
+            raise seen.no_base("learned sparse encoder", needed, self.base.folder)
+        return ("head", "modules", "prompts")
 
     @cached_property
     def encoder(self) -> "SparseEncoder":
@@ -106,10 +113,7 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
         from adducir.encoders.sparse import load_sparse_encoder
         from adducir.encoders.statement import check_sparse
 
-        recipe, seen = self.recipe, look(self.base)
-        if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
-            needed = "a language model with its head, such as distilbert-base-uncased"
-            raise seen.no_base("learned sparse encoder", needed, self.base.folder)
+        recipe, _ = self.recipe, self.kept  # or it is refused
         if recipe.document_only and check_sparse(self.base, recipe.attention) is not None:
             raise InputError("`document_only` is not supported for decoders.")
         torch.manual_seed(seed_of(recipe.training.seed, "head"))

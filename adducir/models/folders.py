@@ -84,7 +84,8 @@ class Look:
     def no_base(self, trained: str, needed: str, folder: Path | None) -> InputError:
         """The refusal of a base whose network cannot become what is trained."""
         message = f"a {trained} cannot be trained from a {self.title}."
-        return InputError(message, path=folder, hint=f"Set `base` to {needed}. {self.use}")
+        use = "" if self.kind == "head" else f" {self.use}"  # which is as another base
+        return InputError(message, path=folder, hint=f"Set `base` to {needed}.{use}")
 
 
 def look(source: ModelSource) -> Look:

@@ -158,8 +158,9 @@ def outputs_of(source: ModelSource, kind: str) -> int:
 
     config, ending = load_config(source), kind.removeprefix("AutoModel")
     if type(config) not in getattr(transformers, kind)._model_mapping and not source.runs_code:
-        message = f"transformers has no {ending} for the architecture {config.model_type}."
-        raise InputError(message, path=source.folder, hint="Name a model of another as `base`.")
+        message = f"transformers has no class {ending} of the architecture {config.model_type}."
+        hint = "Set `base` to a model of another architecture."
+        raise InputError(message, path=source.folder, hint=hint)
     has_head = any(name.endswith(ending) for name in source.architectures)
     return int(config.num_labels or 0) if has_head else 0
 

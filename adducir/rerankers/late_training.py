@@ -52,7 +52,11 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
 
     @property
     def kept(self) -> Collection[str]:  # type: ignore[override]
-        return ("head", "modules", "prompts") if look(self.base).kind == "colbert" else ()
+        seen = look(self.base)
+        if seen.kind not in ("colbert", *_BASES):
+            needed = "a ColBERT, an encoder or a network without a head"
+            raise seen.no_base("ColBERT", needed, self.base.folder)
+        return ("head", "modules", "prompts") if seen.kind == "colbert" else ()
 
     @cached_property
     def late(self) -> LateInteraction:
@@ -81,9 +85,6 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         return late
 
     def _new(self) -> LateInteraction:
-        if (seen := look(self.base)).kind not in _BASES:
-            needed = "a ColBERT, an encoder or a network without a head"
-            raise seen.no_base("ColBERT", needed, self.base.folder)
         source = loadable_network(self.base)
         network: Any = load_trunk(source, new_head=True)
         tokenizer = load_tokenizer(source)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
+from adducir.core.texts import counted
 from adducir.models.folders import network_of
 from adducir.models.loading import (
     load_config,
@@ -86,8 +87,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def kept(self) -> Collection[str]:  # type: ignore[override]
         labels, outputs = self.recipe.labels, outputs_of(network_of(self.base), KIND)
         if outputs not in (0, labels):
+            number = counted(outputs, "output")
             raise InputError(
-                f"the classifier of {self.base.name} has {outputs} outputs, not {labels}.",
+                f"the classifier of {self.base.name} has {number}, not {labels}.",
                 hint="Train a cross-encoder from one with 1 output, a monoBERT from one with 2, or "
                 "start from an encoder.",
             )

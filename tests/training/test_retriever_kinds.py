@@ -222,10 +222,10 @@ MODULES = "without its Pooling, Dense, Normalize and its prompts"
         ("cross-encoder", dense, MODULES),
         ("cross-encoder", weighter, "without the output layers of BertForTokenClassification"),
         ("cross-encoder", two_towers, "two networks"),
-        ("cross-encoder", tiny_dpr, "no ForSequenceClassification for the architecture dpr"),
+        ("cross-encoder", tiny_dpr, "no class ForSequenceClassification of the architecture dpr"),
         ("colbert", dense, MODULES),
         ("colbert", tiny_dpr, "without the projection of DPRContextEncoder"),
-        ("colbert", weighter, "cannot be trained from a BertForTokenClassification"),
+        ("colbert", weighter, "cannot be trained from a BertForTokenClassification.*a head.$"),
         ("dual-encoder", tiny_colbert, "cannot be trained from a HF_ColBERT. Set `base`"),
         ("splade document_only=true", tiny_bert, "cannot be trained from a BertModel"),
         ("splade document_only=true flops.query=1", tiny_bert, "no effect"),
@@ -243,10 +243,10 @@ def test_what_is_left_out_of_a_base_is_said_or_it_is_refused(
     assert any(line.startswith("hidden size 32") for line in model_lines(str(base)))
     refused = pytest.raises(InputError, match=said)
     with nullcontext() if "without" in said else refused:
-        kind, *changes = kind.split()
-        training = opened(study, kind, f"base={base}", *changes)
-        network = training.model()
-        assert training.base_statement().endswith(said)
+        training = opened(study, *kind.split(), f"base={base}")
+        statement = training.base_statement()  # before any data are read
+        network = None if "cannot be trained" in said else training.model()
+        assert statement.endswith(said)
     if build is weighter and "without" in said:  # a head of the same name and shape
         head = load_model(ModelSource("", base), KIND).classifier
         assert not torch.allclose(network.classifier.weight, head.weight, atol=1e-3)
