@@ -160,8 +160,8 @@ class MemoryIndex(Index):
         threads: int,
     ) -> Ranked:
         segment, size = self._segment, len(self._segment)
-        empty = np.empty(0, dtype=np.int32)
-        ranks_of: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
+        none: tuple[Array, Array] = np.empty(0, dtype=np.int32), np.empty(0, dtype=precision)
+        ranked = [none] * (queries.size + 1)  # the last stays empty
 
         def search(first: int, last: int) -> None:
             for query in range(first, last):
@@ -176,13 +176,12 @@ class MemoryIndex(Index):
                     last_score = np.partition(scores, len(scores) - depth)[len(scores) - depth]
                     matching, scores = matching[scores >= last_score], scores[scores >= last_score]
                 best = np.argsort(-scores, kind="stable")[:depth]
-                ranks_of[query] = matching[best].astype(np.int32), scores[best]
+                ranked[query] = matching[best].astype(np.int32), scores[best]
 
         in_threads(search, queries.size, threads)
-        counts = np.array([len(docs) for docs, _ in ranks_of], dtype=np.int32)
-        ranked = np.concatenate([empty, *(docs for docs, _ in ranks_of)])
-        scores = np.concatenate([empty.astype(precision), *(scores for _, scores in ranks_of)])
-        return counts, ranked, scores
+        counts = np.array([len(docs) for docs, _ in ranked[:-1]], dtype=np.int32)
+        docs, scores = map(np.concatenate, zip(*ranked, strict=True))
+        return counts, docs, scores
 
     def _refuse_without_vectors(self) -> None:
         if not self._segment.has_frequencies:
