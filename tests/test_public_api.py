@@ -203,6 +203,7 @@ def test_every_function_takes_files_frames_dicts_and_objects(
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
         (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "repeated"),
         (lambda: Topics.of({"1": 5}), "must be text"),
+        (lambda: adducir.compare(adducir.evaluate({}, RELEVANT), testing=5), "must be Testing"),
         (lambda: Topics.of({"1": "\ud83d"}), "not UTF-8"),
         (lambda: Topics.of({"a b": "x"}), "white space"),
         (lambda: Topics.of([WEIGHTED], word_weights=True), "the topics have query_toks"),

@@ -19,7 +19,7 @@ import polars as pl
 from adducir.core.errors import UsageError, worded
 from adducir.core.recipe import refusing
 from adducir.core.registry import numbers, refuse
-from adducir.core.texts import MOST_ROWS, html_table, typed
+from adducir.core.texts import MOST_ROWS, html_table, refuse_unless, typed
 from adducir.corpora.frames import Framed
 from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix, Scores
@@ -412,6 +412,7 @@ def compare(
     if testing is None:
         with refusing():
             testing = Testing.model_validate(settings)
+    refuse_unless(testing, "`testing`", Testing)
     named = dict.fromkeys(testing.baselines, "baseline")
     named |= {testing.against: "against"} if testing.against != "best" else {}
     for name, key in named.items():
