@@ -56,7 +56,7 @@ class Postings(NamedTuple):
     @classmethod
     def of(cls, segment: Saved) -> "Postings":
         arrays = [segment.arrays[name] for name in cls._fields[1:]]
-        norms = frozen(np.pad(segment.arrays["norms"], (0, WINDOW)))
+        norms = frozen(_padded(segment.arrays["norms"]))
         return cls(len(segment), *arrays)._replace(norms=norms)
 
 
@@ -81,7 +81,7 @@ class Formula(NamedTuple):
         average = np.float32(segment.tokens / max(1, len(segment)))
         if accurate:
             slope = k1 * b / max(np.float32(1e-10), average)
-            parts = np.pad(slope * segment.lengths.astype(np.float32), (0, WINDOW))
+            parts = _padded(slope * segment.lengths.astype(np.float32))
             return cls(BM25_EXACT, _NO_FACTORS, frozen(parts), slope, k1 * (one - b))
         by_byte = LENGTHS.astype(np.float32)
         with np.errstate(all="ignore"):  # k1 may be 0 or close to it
@@ -140,6 +140,12 @@ class Queries(NamedTuple):
         rest = len(segment) - frequency
         idf = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
         return self._replace(weights=self.weights * idf, masses=np.ones(len(terms)))
+
+
+def _padded(array: Array) -> Array:
+    padded: Array = np.zeros(len(array) + WINDOW, dtype=array.dtype)
+    padded[: len(array)] = array
+    return padded
 
 
 def frozen(array: Array) -> Array:
