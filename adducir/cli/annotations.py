@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 class ProxyMakeSettings(RunReading, DocnoReading):
-    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     run: Path = option("The run with the distractors, such as BM25's.")
     output: Path = option("The judges' file, .csv.", writes=common.CSV)
     key: Path = option("The file of answers, .csv.", writes=common.CSV)

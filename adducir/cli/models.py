@@ -75,10 +75,9 @@ def train(settings: TrainOptions) -> None:
 
 
 class EncodeOptions(common.Computing, CorpusReading, QueryReading, EncodingSettings):
-    conditions: ClassVar[Mapping[str, Needs]] = {
-        **dict.fromkeys(("docno_field", "format", "passages"), needs("corpus")),
-        **dict.fromkeys(EncodingSettings.model_fields.keys() - {"attention"}, without("sparse")),
-    }
+    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
+        EncodingSettings.model_fields.keys() - {"attention"}, without("sparse")
+    )
     model: str = option(
         "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
         "comma-separated (queries, documents).",

@@ -1,6 +1,6 @@
 """Options of commands that read documents' texts, from an index or a corpus."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,7 +8,6 @@ from adducir.cli import common
 from adducir.cli.command import optional, repeatable
 from adducir.core.errors import UsageError
 from adducir.core.files import scratch_folder
-from adducir.core.recipe import Needs, needs
 from adducir.corpora.reading import DocnoReading
 
 if TYPE_CHECKING:
@@ -21,9 +20,6 @@ class TextSources(DocnoReading):
     """Where the texts of documents come from."""
 
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "passages")
-    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
-        ("docno_field", "format", "passages"), needs("corpus")
-    )
     index: Path | None = optional("The index with the texts.")
     corpus: str | None = optional(
         "The corpus with the texts, instead of an index.", "-c", metavar="SOURCE", reads=True

@@ -30,9 +30,10 @@ def split_names(value: Any) -> Any:
 ColumnNames = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
-def _of(key: str) -> Needs:
-    """Has an effect if sources are stated; a recipe without the key has them elsewhere."""
-    return Needs("without {}", lambda recipe: bool(getattr(recipe, key, True)), (key,))
+def _read_if(key: str, *fields: str) -> Mapping[str, Needs]:
+    """Fields have an effect if sources are stated; a recipe without the key has them elsewhere."""
+    stated = Needs("without {}", lambda recipe: bool(getattr(recipe, key, True)), (key,))
+    return dict.fromkeys(fields, stated)
 
 
 class TableReading(Recipe):
@@ -43,6 +44,7 @@ class TableReading(Recipe):
 class DocnoReading(TableReading):
     """How documents are read where only their ids may be unusual; see :func:`open_corpus`."""
 
+    conditions = _read_if("corpus", "docno_field", "format", "passages")
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes")
     docno_field: str | None = Field(None, json_schema_extra=RARE)
     """The documents' field with the docno, if its name is unusual."""
@@ -85,9 +87,7 @@ QUERY_FIELD = AliasChoices("query_field", "topic_field")
 class QueryReading(TopicReading):
     """How topics are read by commands that do not explain the choice of the query."""
 
-    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
-        ("qid_field", "query_field", "word_weights"), _of("topics")
-    )
+    conditions = _read_if("topics", "qid_field", "query_field", "word_weights")
     query_field: str | None = Field(None, validation_alias=QUERY_FIELD, json_schema_extra=RARE)
     """The topics' field or fields with the query, such as title+description."""
 
@@ -111,9 +111,7 @@ class QueryReading(TopicReading):
 class QrelsReading(TableReading):
     """How judgements are read; see :func:`adducir.corpora.qrels.load_qrels`."""
 
-    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
-        ("qrels_columns", "duplicates"), _of("qrels")
-    )
+    conditions = _read_if("qrels", "qrels_columns", "duplicates")
     qrels_columns: ColumnNames = Field((), json_schema_extra=RARE)
     """The columns of the qrels, such as qid,docno,grade; - for one not used."""
     duplicates: Literal["refuse", "first", "max"] = Field("refuse", json_schema_extra=RARE)

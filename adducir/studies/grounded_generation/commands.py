@@ -100,7 +100,6 @@ def kilt(settings: Kilt) -> None:
 
 
 class Nlgen(DocnoReading):
-    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     source: Path = option(
         "MS MARCO's question answering file v2.1; plain or compressed.",
         metavar="SOURCE",
@@ -165,7 +164,6 @@ def nlgen(settings: Nlgen) -> None:
 
 
 class GeneratedTexts(Tabled, DocnoReading):
-    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     files: tuple[Path, ...] = option(
         "Generated texts, as JSONL of Adducir, KILT or MS MARCO; each file is a system.",
         metavar="TEXTS",
