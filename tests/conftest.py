@@ -34,10 +34,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # which has that of the process tha
 os.fsync = lambda file: None
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again. Elsewhere
-# few examples will do, since every run tries others.
-IN_CI = bool(os.environ.get("CI"))
+# every run tries other examples.
 settings.register_profile(
-    "project", deadline=None, derandomize=IN_CI, max_examples=50 if IN_CI else 25
+    "project", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=25
 )
 settings.load_profile("project")
 

@@ -37,6 +37,7 @@ from adducir.runs.kinds import FUSION, FusionSettings, RerankSettings
 from adducir.runs.reading import RunReading
 from adducir.runs.write import read_metadata
 from adducir.statistics import settings as statistics
+from adducir.statistics.comparison import compare
 
 Stated = Mapping[str, Any]
 Door = Callable[[Stated], Any]
@@ -287,8 +288,9 @@ def given_of_file(source: str, stated: Stated) -> Any:
 def comparison(door: str, stated: Stated) -> Any:
     scores = read_scores(Path("scores.csv"), "scores")
     if door == "shell":
-        testing = of_shell("compare scores.csv", stated, lambda chosen: chosen.testing())
-        testing = ad.compare(scores, **testing.model_dump(exclude_unset=True)).testing
+        testing = of_shell(
+            "compare scores.csv", stated, lambda chosen: compare(scores, chosen.testing()).testing
+        )
     elif door == "python":
         testing = ad.compare(scores, **stated).testing
     else:
