@@ -35,9 +35,8 @@ os.fsync = lambda file: None
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again. Elsewhere
 # every run tries other examples.
-settings.register_profile(
-    "project", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=25
-)
+IN_CI = bool(os.environ.get("CI"))
+settings.register_profile("project", deadline=None, derandomize=IN_CI, max_examples=25)
 settings.load_profile("project")
 
 

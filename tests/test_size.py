@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MOST_LINES = {"adducir": 64_430, "adducir without studies": 55_770, "tests": 37_200}
+MOST_LINES = {"adducir": 64_000, "adducir without studies": 55_350, "tests": 37_200}
 MOST_FILES, LONGEST_FILE = 330, 450
 
 
