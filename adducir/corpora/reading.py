@@ -44,7 +44,7 @@ class TableReading(Recipe):
 class DocnoReading(TableReading):
     """How documents are read where only their ids may be unusual; see :func:`open_corpus`."""
 
-    conditions = _read_if("corpus", "docno_field", "format", "passages")
+    conditions = _read_if("corpus", "docno_field")
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes")
     docno_field: str | None = Field(None, json_schema_extra=RARE)
     """The documents' field with the docno, if its name is unusual."""
@@ -56,6 +56,7 @@ class DocnoReading(TableReading):
 class CorpusReading(DocnoReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
+    conditions = _read_if("corpus", "format", "passages")
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "format", "passages")
     docno_field: str | None = None
     format: Annotated[str | None, FORMATS] = None
