@@ -43,8 +43,5 @@ def _below(node: ast.AST, owner: str = "") -> Iterator[tuple[str, str]]:
                 yield from _below(statement, f"{owner}{name}.")
             case ((ast.FunctionDef(name) | ast.AsyncFunctionDef(name)), _):
                 yield from _below(statement, f"{owner}{name}.<locals>.")
-            case (
-                (ast.stmt() | ast.ExceptHandler() | ast.match_case()),
-                _,
-            ):  # with, try and the like
+            case ((ast.stmt() | ast.ExceptHandler() | ast.match_case()), _):  # with, try, ...
                 yield from _below(statement, owner)

@@ -113,7 +113,8 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
         from adducir.encoders.sparse import load_sparse_encoder
         from adducir.encoders.statement import check_sparse
 
-        recipe, _ = self.recipe, self.kept  # or it is refused
+        _ = self.kept  # a base of another kind is refused
+        recipe = self.recipe
         if recipe.document_only and check_sparse(self.base, recipe.attention) is not None:
             raise InputError("`document_only` is not supported for decoders.")
         torch.manual_seed(seed_of(recipe.training.seed, "head"))
