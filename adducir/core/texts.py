@@ -125,9 +125,10 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
         by_name = {name: checked(name, value) for name, value in named.items()}
         return function(*by_place, **by_name)
 
-    shown = signature(function)
-    each = [one for parameter in shown.parameters.values() for one in _one_by_one(parameter)]
-    vars(checking)["__signature__"] = shown.replace(parameters=each)
+    if any(get_origin(hint) is Unpack for hint in hints.values()):
+        shown = signature(function)
+        each = [one for parameter in shown.parameters.values() for one in _one_by_one(parameter)]
+        vars(checking)["__signature__"] = shown.replace(parameters=each)
     return checking
 
 
