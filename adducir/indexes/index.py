@@ -345,6 +345,8 @@ class Index(ABC):
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
+        if model is not None and documents is not None:
+            raise UsageError("`model` has no effect with `documents`: nothing is searched.")
         chosen, method = self._model(model), FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
         refuse_half_characters(chain.from_iterable(map(words_of, texts)), "a query")

@@ -224,6 +224,7 @@ def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., Luce
             for call in (
                 lambda index=index: index.expand(["leash"], documents=[[("D010", -1.0)]]),
                 lambda index=index: index.expand(["leash"], documents=[[("P99", 1.0)]]),
+                lambda index=index: index.expand(["leash"], BM25(), documents=[[("D010", 1.0)]]),
                 lambda index=index: index.search([{"dog": 1.0}], BM25(), feedback=Rocchio()),
             )
         ),
